@@ -82,7 +82,8 @@ array of tasks. A queue with the setting \`simulation\` also accepts \`{"simulat
 
 ## The task
 
-All fields are optional. An unknown field is an error.
+All fields are optional, and \`null\` means absent, except in \`payload\`. An unknown field is an error. A whole number can have any form, such as
+\`120\`, \`120.0\` or \`1.2e2\`.
 
 ${markdownTable(['field', 'meaning'], fields())}
 
@@ -93,7 +94,8 @@ ${markdownTable(['field', 'meaning'], fields())}
 | payload as JSON text | ${text} KiB | a DynamoDB item may have 400 KB, other attributes included |
 | payload as DynamoDB counts it | ${item} KiB | an array of many small numbers takes more there than as text |
 | nesting of the payload | ${depth} levels | DynamoDB allows 32 |
-| numbers | 64 bits | longer ones would lose digits |
+| numbers in the payload | integers of 64 bits, others with the digits of a double | others would reach the runner with another value; the error names the path, such as \`payload.readings[3]\`, and the fix is a string |
+| names in the payload | 1 to 65,535 bytes | [DynamoDB](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html) |
 
 ## The response
 

@@ -104,8 +104,7 @@ async fn invoke(
 }
 
 fn event(body: &[u8]) -> Result<Request, HttpError> {
-    let event: Value = serde_json::from_slice(body)?;
-    Ok(request::read(event, SIMULATION)?)
+    Ok(request::read(serde_json::from_slice(body)?, SIMULATION)?)
 }
 
 fn respond_json(status: u16, body: &Value) -> Response {

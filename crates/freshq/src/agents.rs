@@ -82,10 +82,11 @@ pub(crate) async fn run(command: &Value, on: &DeskArguments) -> Result<Report> {
     let aws = aws::sdk_config(&on.aws).await?;
     let desk = desk(&stack, &aws).await?;
     if READS.iter().any(|read| command["command"] == *read) {
-        return Ok(report(desk.send(command).await?));
+        return Ok(report(desk.send(&command.to_string()).await?));
     }
     let caller = Caller::new(&aws);
-    let (response, account) = tokio::join!(desk.send(command), caller.account());
+    let command_text = command.to_string();
+    let (response, account) = tokio::join!(desk.send(&command_text), caller.account());
     let mut response = response?;
     account.add_to(&mut response);
     Ok(report(response))

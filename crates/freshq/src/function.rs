@@ -18,11 +18,11 @@ const REJECTED: &str = "CommandError";
 
 #[async_trait]
 pub(crate) trait Function: Send + Sync {
-    /// Sends one event and returns the response. The client may retry the event.
+    /// Sends one event, a JSON text, and returns the response. The client may retry the event.
     ///
     /// # Errors
     /// [`Failure::Function`]: the invocation failed; the event may still have been carried out.
-    async fn send(&self, event: &Value) -> Result<Value>;
+    async fn send(&self, event: &str) -> Result<Value>;
 }
 
 pub(crate) struct LambdaFunction {
@@ -52,9 +52,9 @@ impl LambdaFunction {
 
 #[async_trait]
 impl Function for LambdaFunction {
-    async fn send(&self, event: &Value) -> Result<Value> {
+    async fn send(&self, event: &str) -> Result<Value> {
         let invoke = self.client.invoke().function_name(&self.name);
-        let payload = Blob::new(event.to_string());
+        let payload = Blob::new(event);
         let response = invoke.payload(payload).send().await;
         let response = response.map_err(|error| self.failed(Box::new(error)))?;
         let payload = response.payload().map(Blob::as_ref).unwrap_or_default();

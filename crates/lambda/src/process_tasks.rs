@@ -135,6 +135,7 @@ struct ProcessTasksHandler {
 }
 
 impl Handler for ProcessTasksHandler {
+    type Event = Value;
     type Response = TurnSummary;
 
     async fn handle(&self, event: Value, context: Context) -> Result<TurnSummary, Failure> {

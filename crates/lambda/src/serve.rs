@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use lambda_runtime::{Diagnostic, LambdaEvent, service_fn};
 use lifo_queue::trace::{self, Tracer};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::diagnostics::Failure;
@@ -14,13 +14,15 @@ use crate::telemetry;
 
 /// Handles the events of a function.
 ///
-/// An event can be any JSON. The handler parses it, so that the error for a malformed event can
-/// name the invalid field.
+/// An event can be any JSON, as a parsed [`Value`] or as text. The handler parses it, so that the
+/// error for a malformed event can name the invalid field.
 #[allow(
     async_fn_in_trait,
     reason = "the runtime loop neither boxes handlers nor sends them"
 )]
 pub trait Handler {
+    /// [`Value`], or [`RawValue`](serde_json::value::RawValue) if parsing could change a number.
+    type Event: for<'de> Deserialize<'de>;
     /// The type of the response, which is sent as JSON.
     type Response: Serialize;
 
@@ -28,7 +30,7 @@ pub trait Handler {
     /// its sources.
     async fn handle(
         &self,
-        event: Value,
+        event: Self::Event,
         context: lambda_runtime::Context,
     ) -> Result<Self::Response, Failure>;
 
@@ -57,7 +59,7 @@ pub fn serve<H: Handler>(
         match start.await {
             Ok(handler) => {
                 let handler = &handler;
-                let handle = |event: LambdaEvent<Value>| async move {
+                let handle = |event: LambdaEvent<H::Event>| async move {
                     let header = event.context.xray_trace_id.clone();
                     let work = handler.handle(event.payload, event.context);
                     trace::invocation(handler.tracer(), header.as_deref(), work).await

@@ -2,18 +2,20 @@
 //! by task id.
 
 pub(crate) mod chains;
+mod decimal;
 mod group;
 mod payload;
 pub mod request;
 pub(crate) mod spec;
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
 use aws::error_chain;
 use futures::StreamExt;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 use uuid::Uuid;
 
 use self::chains::{Chain, chains};
@@ -158,10 +160,10 @@ impl Creator {
         }
     }
 
-    /// Creates one task per description
+    /// Creates one task per description, whose text is
     /// `{"group"?, "taskId"? or "key"? with "sequence"?, "payload"?, "ttlSeconds"?, "taskCreated"?,
     /// "delaySeconds"?}`.
-    pub async fn create(&self, specs: &[Value]) -> CreateReport {
+    pub async fn create(&self, specs: &[impl Display + Sync]) -> CreateReport {
         let (now, request) = (self.clock.now(), Uuid::now_v7().to_string());
         let mut outcomes = Vec::with_capacity(specs.len());
         let mut tasks = Vec::with_capacity(specs.len());
@@ -173,11 +175,12 @@ impl Creator {
                 request: &request,
                 place: index,
             };
-            match self.read(spec, origin) {
+            let spec = spec.to_string();
+            match self.read(&spec, origin) {
                 Ok(task) => tasks.push((index, task)),
                 Err(error) => {
                     let outcome = InsertOutcome::Failed {
-                        id: spec::given_id(spec).map(str::to_owned),
+                        id: spec::given_id(&spec),
                         error: error.to_string(),
                         retryable: false,
                     };
@@ -192,7 +195,7 @@ impl Creator {
         report(outcomes)
     }
 
-    fn read(&self, spec: &Value, origin: Origin<'_>) -> Result<NewTask, InvalidTask> {
+    fn read(&self, spec: &str, origin: Origin<'_>) -> Result<NewTask, InvalidTask> {
         let task = spec::parse(spec, &self.settings, origin, TaskId::fresh)?;
         if Ttl::Seconds(task.expires_at).is_expired(origin.now) {
             return Err(InvalidTask::Expired(task.expires_at));
@@ -268,10 +271,14 @@ impl Creator {
                     error = error_chain::chain(&error),
                     "task not inserted"
                 );
+                let retryable = !error.is_validation();
                 InsertOutcome::Failed {
                     id: Some(task.id.to_string()),
-                    retryable: !error.is_validation(),
-                    error: format!("{error}; create it again under the same taskId"),
+                    retryable,
+                    error: match retryable {
+                        true => format!("{error}; create it again under the same taskId"),
+                        false => error_chain::chain(&error),
+                    },
                 }
             }
         }

@@ -243,19 +243,24 @@ impl Ingest {
     ) -> Vec<Open<'a>> {
         let now = self.clock.now();
         let mut tasks = Vec::with_capacity(batch.len());
+        // The message and the element of each task.
+        let mut sources = Vec::with_capacity(batch.len());
         let mut open = Vec::with_capacity(batch.len());
         let mut counts = Counts::default();
+        let mut old = 0;
         for (index, delivery) in batch.iter().enumerate() {
             let Contents {
                 tasks: found,
                 wrong,
             } = message::read(delivery, &self.settings.create, now);
             let mut shed = vec![];
-            for task in found {
+            for (element, task) in found {
                 if Ttl::Seconds(task.expires_at).is_expired(now) {
+                    old += u64::from(Ttl::Seconds(task.expires_at).is_expired(delivery.sent));
                     shed.push(shed_task(task, ShedReason::Expired));
                 } else if admission::admits(quota, &task, delivery, now, &mut counts) {
-                    tasks.push((index, task));
+                    tasks.push((sources.len(), task));
+                    sources.push((index, element));
                 } else {
                     shed.push(shed_task(task, ShedReason::NotAdmitted));
                 }
@@ -271,9 +276,19 @@ impl Ingest {
         if let Some(admission) = &self.admission {
             admission.note(counts);
         }
+        if old > 0 {
+            tracing::warn!(
+                tasks = old,
+                "tasks had expired before they were sent; check the producer's clock, and that \
+                 taskCreated is in UTC"
+            );
+        }
         let (mut first, again) = chains(tasks);
-        first.sort_by_key(|chain| chain.first().map(|(index, _)| Reverse(batch[*index].sent)));
-        let patience: Vec<_> = batch.iter().map(|message| patience(message)).collect();
+        let message = |task: usize| batch[sources[task].0];
+        first.sort_by_key(|chain| chain.first().map(|(task, _)| Reverse(message(*task).sent)));
+        let patience: Vec<_> = (0..sources.len())
+            .map(|task| patience(message(task)))
+            .collect();
         let limits = Limits {
             until,
             patience: &patience,
@@ -281,7 +296,8 @@ impl Ingest {
         };
         // Tasks with the same id that cannot be compared are written one by one.
         for (round, parallel) in [(first, self.settings.parallel), (again, 1)] {
-            for (index, outcome) in insert::all(&*self.store, round, parallel, &limits).await {
+            for (task, outcome) in insert::all(&*self.store, round, parallel, &limits).await {
+                let (index, element) = sources[task];
                 match outcome {
                     InsertOutcome::Created => report.created += 1,
                     InsertOutcome::Superseding => {
@@ -295,7 +311,9 @@ impl Ingest {
                         open[index].left = true;
                         open[index].throttled = true;
                     }
-                    InsertOutcome::Wrong(wrong) => open[index].wrong.push(wrong),
+                    InsertOutcome::Wrong(reason) => {
+                        open[index].wrong.push(Wrong { element, reason })
+                    }
                 }
             }
         }

@@ -44,6 +44,7 @@ async fn start() -> Result<Serves, Failure> {
 }
 
 impl Handler for Serves {
+    type Event = Value;
     type Response = Response;
 
     async fn handle(&self, event: Value, context: Context) -> Result<Response, Failure> {

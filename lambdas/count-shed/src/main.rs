@@ -51,6 +51,7 @@ async fn start() -> Result<Counts, Failure> {
 }
 
 impl Handler for Counts {
+    type Event = Value;
     type Response = DynamoDbEventResponse;
 
     async fn handle(&self, event: Value, _: Context) -> Result<Self::Response, Failure> {

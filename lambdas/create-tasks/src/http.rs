@@ -7,6 +7,7 @@ use base64::prelude::BASE64_STANDARD;
 use lifo_queue::create::CreateReport;
 use lifo_queue::create::request::{self, HttpError, Request};
 use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -25,23 +26,32 @@ pub(crate) enum EventError {
     Http(#[from] HttpError),
 }
 
-/// Returns whether an event is an HTTP request rather than an operator's event.
-pub(crate) fn is_request(event: &Value) -> bool {
-    event["version"] == "2.0" && event["requestContext"]["http"]["method"].is_string()
-}
+/// An HTTP request in an event.
+pub(crate) struct HttpRequest(Value);
 
-pub(crate) fn read(event: &Value, simulation: bool) -> Result<Request, EventError> {
-    let method = event["requestContext"]["http"]["method"].as_str();
-    let method = method.unwrap_or_default();
-    if method != "POST" {
-        return Err(HttpError::Method(method.to_owned()).into());
+impl HttpRequest {
+    /// Returns the request; `None` for an operator's event.
+    pub(crate) fn of(event: &RawValue) -> Option<Self> {
+        let event: Value = serde_json::from_str(event.get()).ok()?;
+        let is_request =
+            event["version"] == "2.0" && event["requestContext"]["http"]["method"].is_string();
+        is_request.then_some(Self(event))
     }
-    let body = event["body"].as_str().unwrap_or_default();
-    let decoded = match event["isBase64Encoded"] == true {
-        true => BASE64_STANDARD.decode(body)?,
-        false => body.as_bytes().to_vec(),
-    };
-    Ok(request::read_body(&decoded, simulation)?)
+
+    pub(crate) fn read(&self, simulation: bool) -> Result<Request, EventError> {
+        let Self(event) = self;
+        let method = event["requestContext"]["http"]["method"].as_str();
+        let method = method.unwrap_or_default();
+        if method != "POST" {
+            return Err(HttpError::Method(method.to_owned()).into());
+        }
+        let body = event["body"].as_str().unwrap_or_default();
+        let decoded = match event["isBase64Encoded"] == true {
+            true => BASE64_STANDARD.decode(body)?,
+            false => body.as_bytes().to_vec(),
+        };
+        Ok(request::read_body(&decoded, simulation)?)
+    }
 }
 
 impl HttpResponse {

@@ -16,9 +16,9 @@ use lifo_queue::create::{CreateReport, Creator};
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::time::SystemClock;
 use lifo_queue::trace::Tracer;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
-use crate::http::HttpResponse;
+use crate::http::{HttpRequest, HttpResponse};
 use crate::response::Response;
 
 fn main() -> Result<(), lambda::Error> {
@@ -52,17 +52,18 @@ async fn start() -> Result<Creates, Failure> {
 }
 
 impl Handler for Creates {
+    type Event = Box<RawValue>;
     type Response = Response;
 
-    async fn handle(&self, event: Value, _context: Context) -> Result<Response, Failure> {
-        if http::is_request(&event) {
-            let response = match http::read(&event, self.simulation) {
+    async fn handle(&self, event: Box<RawValue>, _context: Context) -> Result<Response, Failure> {
+        if let Some(request) = HttpRequest::of(&event) {
+            let response = match request.read(self.simulation) {
                 Ok(request) => HttpResponse::of(&self.carry_out(request).await),
                 Err(rejected) => HttpResponse::from(rejected),
             };
             return Ok(Response::Http(response));
         }
-        let request = request::read(event, self.simulation)?;
+        let request = request::read(&event, self.simulation)?;
         let simulated = matches!(request, Request::Simulate(_));
         Response::to_invoker(self.carry_out(request).await, simulated)
     }

@@ -61,6 +61,7 @@ async fn start() -> Result<Ingests, Failure> {
 }
 
 impl Handler for Ingests {
+    type Event = Value;
     type Response = SqsBatchResponse;
 
     async fn handle(&self, event: Value, context: Context) -> Result<Self::Response, Failure> {

@@ -42,6 +42,7 @@ async fn start() -> Result<Matches, Failure> {
 }
 
 impl Handler for Matches {
+    type Event = Value;
     type Response = SqsBatchResponse;
 
     async fn handle(&self, event: Value, context: Context) -> Result<Self::Response, Failure> {

@@ -43,6 +43,7 @@ async fn start() -> Result<Sweeps, Failure> {
 }
 
 impl Handler for Sweeps {
+    type Event = Value;
     type Response = SweepReport;
 
     /// Ignores the event, because a sweep takes no input from the schedule or an operator.

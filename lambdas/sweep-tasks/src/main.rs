@@ -40,6 +40,7 @@ async fn start() -> Result<Sweep, Failure> {
 }
 
 impl Handler for Sweep {
+    type Event = Value;
     type Response = SweepReport;
 
     /// Ignores the event, because a sweep takes no input from the schedule or an operator.

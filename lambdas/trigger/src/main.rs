@@ -59,6 +59,7 @@ async fn start() -> Result<Wakes, Failure> {
 }
 
 impl Handler for Wakes {
+    type Event = Value;
     type Response = Response;
 
     async fn handle(&self, event: Value, _context: Context) -> Result<Response, Failure> {

@@ -28,10 +28,12 @@ pub(super) async fn agents(State(site): State<Arc<Site>>, Query(fields): Asked) 
 }
 
 async fn desk_page(desk: &dyn Function, fields: &Fields) -> Result<Markup> {
-    let queues = desk.send(&json!(Queues {})).await?;
+    let queues = desk.send(&json!(Queues {}).to_string()).await?;
     let after = fields.get("after").cloned();
     let limit = LISTED;
-    let agents = desk.send(&json!(Agents { limit, after })).await?;
+    let agents = desk
+        .send(&json!(Agents { limit, after }).to_string())
+        .await?;
     let next = agents["next"].as_str();
     let depths = queues["queues"].as_array().map_or(&[][..], Vec::as_slice);
     let queued = rows(&queues["queues"], |queue| {
@@ -58,7 +60,7 @@ async fn desk_page(desk: &dyn Function, fields: &Fields) -> Result<Markup> {
 
 /// Renders the oldest pending calls. An earlier release of the desk does not support the command.
 async fn oldest(desk: &dyn Function) -> Markup {
-    match desk.send(&json!(Calls { limit: CALLS })).await {
+    match desk.send(&json!(Calls { limit: CALLS }).to_string()).await {
         Ok(answer) => {
             let calls = rows(&answer["calls"], call);
             let head = ["Call", "Criteria", "Pending for"];

@@ -37,7 +37,8 @@ struct Desk;
 
 #[async_trait]
 impl Function for Desk {
-    async fn send(&self, event: &Value) -> Result<Value> {
+    async fn send(&self, event: &str) -> Result<Value> {
+        let event: Value = serde_json::from_str(event).unwrap();
         Ok(match event["command"].as_str() {
             Some("queues") => json!({
                 "queues": [{ "queue": "Q#Spanish#M", "depth": 2, "version": 7 }],

@@ -9,9 +9,10 @@ use async_trait::async_trait;
 use clap::{ArgGroup, Args};
 use indicatif::{ProgressBar, ProgressStyle};
 use lifo_queue::task::GroupName;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use self::input::Line;
+use self::input::{Fields, Line};
 use super::{VerbOnQueue, group_name};
 use crate::confirm::Prompt;
 use crate::exit::Exit;
@@ -82,18 +83,21 @@ impl VerbOnQueue for Create {
 impl Create {
     /// Returns the task that the arguments describe.
     fn task(&self) -> Result<Line> {
-        let payload = self.payload.as_deref().map(serde_json::from_str::<Value>);
+        let payload = self
+            .payload
+            .as_deref()
+            .map(serde_json::from_str::<&RawValue>);
         let payload = payload.transpose().map_err(|error| {
             let fault = format!("{error}; give JSON, for example '{{\"a\": 1}}'");
             Failure::input("--payload", fault)
         })?;
-        let mut task = json!({});
+        let mut task = Fields::new();
+        if let Some(payload) = payload {
+            task.insert("payload".to_owned(), payload.get().to_owned());
+        }
         let mut give = |name: &str, value: Option<Value>| {
-            if let Some(value) = value {
-                task[name] = value;
-            }
+            task.extend(value.map(|value| (name.to_owned(), value.to_string())));
         };
-        give("payload", payload);
         let group = self.group.as_ref().map(GroupName::as_str);
         give("group", group.map(Value::from));
         give("taskId", self.id.clone().map(Value::String));
@@ -101,11 +105,9 @@ impl Create {
         give("sequence", self.sequence.map(Value::from));
         give("ttlSeconds", self.ttl.map(|time| time.as_secs().into()));
         give("delaySeconds", self.delay.map(|time| time.as_secs().into()));
-        if task.get("taskId").is_none() && task.get("key").is_none() {
-            // Set an id, because a retry of the event must not create a second task.
-            task["taskId"] = uuid::Uuid::now_v7().to_string().into();
-        }
-        Ok(Line { number: 1, task })
+        // Set an id, because a retry of the event must not create a second task.
+        let id = || uuid::Uuid::now_v7().to_string();
+        Ok(Line::new(1, task, id))
     }
 }
 
@@ -121,17 +123,17 @@ fn bar(tasks: usize) -> ProgressBar {
     bar
 }
 
-/// An event, and the numbers that identify its tasks in the report.
-type Event = (Value, Vec<usize>);
+/// An event as JSON text, and the numbers that identify its tasks in the report.
+type Event = (String, Vec<usize>);
 
 fn events(lines: Vec<Line>) -> Vec<Event> {
     let batches = input::batches(lines, MOST_TASKS, MOST_BYTES).into_iter();
     let event = |batch: Vec<Line>| {
-        let (numbers, tasks): (Vec<_>, Vec<_>) = batch
+        let (numbers, tasks): (_, Vec<_>) = batch
             .into_iter()
             .map(|line| (line.number, line.task))
             .unzip();
-        (json!({ "tasks": tasks }), numbers)
+        (format!("{{\"tasks\":[{}]}}", tasks.join(",")), numbers)
     };
     batches.map(event).collect()
 }
@@ -140,7 +142,7 @@ fn simulated(count: usize) -> Vec<Event> {
     let numbers: Vec<_> = (1..=count).collect();
     let event = |batch: &[usize]| {
         let event = json!({ "simulate": { "count": batch.len() } });
-        (event, batch.to_vec())
+        (event.to_string(), batch.to_vec())
     };
     numbers.chunks(MOST_TASKS).map(event).collect()
 }

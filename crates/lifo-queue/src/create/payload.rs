@@ -3,7 +3,13 @@
 //! Limits: <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html>
 //! (400 KB per item, 32 levels of nesting, numbers from 1E-130 to 9.99E+125).
 
-use serde_json::Value;
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Number, Value};
+
+use super::decimal::Decimal;
 
 /// Maximum payload size as JSON text, in bytes. DynamoDB limits an item to 400 KB (409,600 bytes).
 /// The remainder allows for the other attributes and for DynamoDB's different size calculation.
@@ -17,7 +23,13 @@ pub const MAX_ITEM_BYTES: usize = 392 * 1024;
 /// Maximum nesting depth, including the payload itself.
 pub const MAX_DEPTH: usize = 31;
 
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+/// Maximum length of a member's name, in bytes. The minimum is one character.
+const MAX_NAME_BYTES: usize = 65_535;
+
+/// Maximum length of a value in an error message, in characters.
+const MAX_QUOTED: usize = 60;
+
+#[derive(Debug, thiserror::Error)]
 pub enum InvalidPayload {
     #[error(
         "payload has {0} bytes of JSON; the maximum is {MAX_PAYLOAD_BYTES}: store it in S3 and pass the object key"
@@ -30,25 +42,37 @@ pub enum InvalidPayload {
     #[error("{0} is nested deeper than {MAX_DEPTH} levels; flatten it or pass it as a string")]
     TooDeep(String),
     #[error(
-        "{0} is {1}, a number that would lose digits or is out of DynamoDB's range; pass it as a string"
+        "{path} is {number}, a number that would lose digits or is out of DynamoDB's range; pass it as a string"
     )]
-    Number(String, f64),
+    Number { path: String, number: String },
+    #[error("{0} has a member with an empty name, which DynamoDB rejects; rename it")]
+    EmptyName(String),
+    #[error(
+        "{path} has a member name of {bytes} bytes; the maximum is {MAX_NAME_BYTES}: shorten it, or pass it as a value"
+    )]
+    LongName { path: String, bytes: usize },
+    /// A string that is not Unicode, for example half of a surrogate pair.
+    #[error("{path} is not valid JSON: {source}")]
+    Json {
+        path: String,
+        source: serde_json::Error,
+    },
 }
 
-/// Checks that DynamoDB can store the payload and return it unchanged.
+/// Reads a payload that DynamoDB can store and return unchanged.
 ///
 /// # Errors
 /// [`InvalidPayload`] names the path of the invalid value, for example `payload.readings[3]`.
-pub(super) fn check(payload: &Value) -> Result<(), InvalidPayload> {
+pub(super) fn read(text: &RawValue) -> Result<Value, InvalidPayload> {
+    let payload = value(text, &mut vec!["payload".to_owned()])?;
     let bytes = payload.to_string().len();
     if bytes > MAX_PAYLOAD_BYTES {
         return Err(InvalidPayload::TooLarge(bytes));
     }
-    check_value(payload, &mut vec!["payload".to_owned()])?;
     // This recursion is bounded, because the depth was checked above.
-    match item_bytes(payload) {
+    match item_bytes(&payload) {
         bytes if bytes > MAX_ITEM_BYTES => Err(InvalidPayload::TooManyValues(bytes)),
-        _ => Ok(()),
+        _ => Ok(payload),
     }
 }
 
@@ -56,7 +80,10 @@ pub(super) fn check(payload: &Value) -> Result<(), InvalidPayload> {
 fn item_bytes(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) => 1,
-        Value::Number(number) => 1 + significant_digits(&number.to_string()).div_ceil(2),
+        Value::Number(number) => {
+            let digits = Decimal::read(&number.to_string()).significant_digits();
+            1 + digits.div_ceil(2)
+        }
         Value::String(text) => text.len(),
         Value::Array(items) => 3 + items.iter().map(|item| 1 + item_bytes(item)).sum::<usize>(),
         Value::Object(fields) => {
@@ -66,109 +93,212 @@ fn item_bytes(value: &Value) -> usize {
     }
 }
 
-fn check_value(value: &Value, path: &mut Vec<String>) -> Result<(), InvalidPayload> {
+/// Parses a value from its text, because a number parsed by another type may have other digits.
+fn value(text: &RawValue, path: &mut Vec<String>) -> Result<Value, InvalidPayload> {
     if path.len() > MAX_DEPTH {
         return Err(InvalidPayload::TooDeep(path.concat()));
     }
-    let mut step = |segment: String, child: &Value| {
-        path.push(segment);
-        let checked = check_value(child, path);
-        path.pop();
-        checked
-    };
-    match value {
-        Value::Array(items) => items
-            .iter()
-            .enumerate()
-            .try_for_each(|(i, item)| step(format!("[{i}]"), item)),
-        Value::Object(fields) => fields
-            .iter()
-            .try_for_each(|(name, field)| step(format!(".{name}"), field)),
-        Value::Number(number) => match number.as_f64() {
-            Some(float) if !number.is_i64() && !number.is_u64() && !survives(float) => {
-                Err(InvalidPayload::Number(path.concat(), float))
-            }
-            _ => Ok(()),
+    let text = text.get();
+    match text.as_bytes().first() {
+        Some(b'[') => {
+            let items: Vec<&RawValue> = parse(text, path)?;
+            let items = items.into_iter().enumerate();
+            items
+                .map(|(index, item)| child(item, format!("[{index}]"), path))
+                .collect()
+        }
+        Some(b'{') => {
+            let members: BTreeMap<String, &RawValue> = parse(text, path)?;
+            let members = members.into_iter().map(|(name, member)| {
+                check_name(&name, path)?;
+                let value = child(member, format!(".{name}"), path)?;
+                Ok((name, value))
+            });
+            members.collect::<Result<Map<_, _>, _>>().map(Value::Object)
+        }
+        Some(b'-' | b'0'..=b'9') => match number(text) {
+            Some(number) => Ok(Value::Number(number)),
+            None => Err(InvalidPayload::Number {
+                path: path.concat(),
+                number: excerpt(text),
+            }),
         },
-        Value::Null | Value::Bool(_) | Value::String(_) => Ok(()),
+        _ => parse(text, path),
     }
 }
 
-fn significant_digits(number: &str) -> usize {
-    let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
-    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
-    digits.trim_matches('0').len()
+fn child(text: &RawValue, step: String, path: &mut Vec<String>) -> Result<Value, InvalidPayload> {
+    path.push(step);
+    let value = value(text, path);
+    path.pop();
+    value
 }
 
-/// Whether the number is stored unchanged. Parsing an integer beyond 64 bits loses digits (RFC
-/// 8259, section 6). DynamoDB rejects magnitudes below 1E-130, except 0.
-fn survives(float: f64) -> bool {
-    float == 0.0 || (float.abs() >= 1e-130 && float.abs() < 18_446_744_073_709_551_616.0)
+fn parse<'a, T: Deserialize<'a>>(text: &'a str, path: &[String]) -> Result<T, InvalidPayload> {
+    serde_json::from_str(text).map_err(|source| InvalidPayload::Json {
+        path: path.concat(),
+        source,
+    })
+}
+
+fn check_name(name: &str, path: &[String]) -> Result<(), InvalidPayload> {
+    match name.len() {
+        0 => Err(InvalidPayload::EmptyName(path.concat())),
+        bytes if bytes > MAX_NAME_BYTES => Err(InvalidPayload::LongName {
+            path: path.concat(),
+            bytes,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// A value in an error message: its text, truncated with an ellipsis if it is too long.
+pub(super) fn excerpt(text: &str) -> String {
+    match text.char_indices().nth(MAX_QUOTED) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Parses a number that is stored and delivered with the same value. An integer beyond 64 bits, or a
+/// fraction with more digits than a double, would change (RFC 8259, section 6). DynamoDB rejects
+/// magnitudes below 1E-130, except 0. The standard library rounds a fraction to the nearest double,
+/// which `serde_json` does not.
+fn number(text: &str) -> Option<Number> {
+    let integer = text.parse::<u64>().map(Number::from);
+    let integer = integer.or_else(|_| text.parse::<i64>().map(Number::from));
+    if let Ok(integer) = integer {
+        return Some(integer);
+    }
+    let float: f64 = text.parse().ok()?;
+    let size = float.abs();
+    let is_in_range = size == 0.0 || (1e-130..18_446_744_073_709_551_616.0).contains(&size);
+    let number = Number::from_f64(float).filter(|_| is_in_range)?;
+    (Decimal::read(text) == Decimal::read(&number.to_string())).then_some(number)
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use serde_json::value::to_raw_value;
 
     use super::*;
+
+    fn read_value(payload: &Value) -> Result<Value, String> {
+        read_text(&payload.to_string())
+    }
+
+    fn read_text(payload: &str) -> Result<Value, String> {
+        let text: &RawValue = serde_json::from_str(payload).unwrap();
+        read(text).map_err(|error| error.to_string())
+    }
 
     #[test]
     fn ordinary_json_passes() {
         let payload = json!({"a": [1, -2.5, null, true, "", {}], "b": u64::MAX, "c": i64::MIN});
-        assert_eq!(check(&payload), Ok(()));
+        assert_eq!(read_value(&payload), Ok(payload));
     }
 
     #[test]
-    fn number_that_would_change_is_rejected_with_its_path() {
-        let rejected = check(&json!({"readings": [1, {"value": 1e30}]}));
-        assert_eq!(
-            rejected,
-            Err(InvalidPayload::Number(
-                "payload.readings[1].value".into(),
-                1e30
-            ))
-        );
-        assert!(check(&json!(1e-131)).is_err());
-        assert!(check(&json!(1e-129)).is_ok());
-        assert!(check(&serde_json::from_str("12345678901234567890123").unwrap()).is_err());
+    fn number_that_would_change_is_rejected_with_its_path_and_text() {
+        let changed = [
+            "-9223372036854775809",
+            "12345678901234567890123",
+            "12345678901234567.89",
+            "9007199254740993.0",
+            "0.1234567890123456789",
+            "1e-400",
+            "1e-131",
+            "1e30",
+            "1e999",
+        ];
+        for number in changed {
+            let text = format!(r#"{{"readings": [1, {{"value": {number}}}]}}"#);
+            let error = read_text(&text).unwrap_err();
+            let start = format!("payload.readings[1].value is {number}, a number that would lose");
+            assert!(error.starts_with(&start), "{error}");
+        }
+        let error = read_text(&"9".repeat(100_000)).unwrap_err();
+        assert!(error.len() < 250, "{}", error.len());
+        for number in [
+            "3.333333333333333e-101",
+            "0.30000000000000004",
+            "1e-129",
+            "120.0",
+            "1.50",
+            "0.1",
+            "-0.0",
+            "1e18",
+            "9007199254740993",
+        ] {
+            assert!(read_text(number).is_ok(), "{number}");
+        }
+    }
+
+    #[test]
+    fn member_name_that_dynamodb_rejects_is_rejected_with_its_path() {
+        let empty = read_value(&json!({"order": [{"": 1}]})).unwrap_err();
+        let start = "payload.order[0] has a member with an empty name";
+        assert!(empty.starts_with(start), "{empty}");
+        let named = |bytes: usize| read_value(&json!({"order": {"x".repeat(bytes): 1}}));
+        assert!(named(MAX_NAME_BYTES).is_ok());
+        let long = named(MAX_NAME_BYTES + 1).unwrap_err();
+        let start = "payload.order has a member name of 65536 bytes; the maximum is 65535";
+        assert!(long.starts_with(start), "{long}");
+    }
+
+    #[test]
+    fn text_that_is_not_unicode_is_rejected() {
+        for (text, path) in [
+            (r#"{"a": "\ud800"}"#, "payload.a"),
+            (r#"{"\ud800": 1}"#, "payload"),
+        ] {
+            let error = read_text(text).unwrap_err();
+            let start = format!("{path} is not valid JSON: ");
+            assert!(error.starts_with(&start), "{error}");
+        }
     }
 
     #[test]
     fn depth_is_bounded() {
         let nested = |levels| (0..levels).fold(json!(1), |inner, _| json!([inner]));
-        assert_eq!(check(&nested(MAX_DEPTH - 1)), Ok(()));
-        assert!(matches!(
-            check(&nested(MAX_DEPTH)),
-            Err(InvalidPayload::TooDeep(_))
-        ));
+        assert!(read_value(&nested(MAX_DEPTH - 1)).is_ok());
+        let error = read_value(&nested(MAX_DEPTH)).unwrap_err();
+        assert!(error.contains("is nested deeper than 31 levels"), "{error}");
+        let error = read_text(&format!("{}{}", "[".repeat(9_000), "]".repeat(9_000)));
+        assert!(error.unwrap_err().contains("is nested deeper"));
     }
 
     #[test]
     fn many_small_values_are_limited_by_their_size_in_an_item() {
         // Each number takes three bytes in an item, but only two as text.
-        let numbers = |count| check(&Value::from(vec![7; count]));
-        assert_eq!(numbers((MAX_ITEM_BYTES - 3) / 3), Ok(()));
-        let rejected = numbers(MAX_ITEM_BYTES / 3);
-        let bytes = 3 + MAX_ITEM_BYTES / 3 * 3;
-        assert_eq!(rejected, Err(InvalidPayload::TooManyValues(bytes)));
-        for (number, digits) in [("0", 0), ("-100", 1), ("12.50", 3), ("1e-9", 1)] {
-            assert_eq!(significant_digits(number), digits, "{number}");
-        }
+        let numbers = |count| read(&to_raw_value(&vec![7; count]).unwrap());
+        assert!(numbers((MAX_ITEM_BYTES - 3) / 3).is_ok());
+        let rejected = numbers(MAX_ITEM_BYTES / 3).unwrap_err();
+        let expected = 3 + MAX_ITEM_BYTES / 3 * 3;
         assert!(
-            rejected
-                .unwrap_err()
-                .to_string()
-                .contains("the maximum is 401408")
+            matches!(rejected, InvalidPayload::TooManyValues(bytes) if bytes == expected),
+            "{rejected}"
         );
+        for (number, digits) in [("0", 0), ("-100", 1), ("12.50", 3), ("1e-9", 1)] {
+            assert_eq!(
+                Decimal::read(number).significant_digits(),
+                digits,
+                "{number}"
+            );
+        }
+        let text = rejected.to_string();
+        assert!(text.contains("the maximum is 401408"), "{text}");
     }
 
     #[test]
     fn size_is_bounded() {
-        assert_eq!(check(&json!("x".repeat(MAX_PAYLOAD_BYTES - 2))), Ok(()));
-        let rejected = check(&json!("x".repeat(MAX_PAYLOAD_BYTES - 1)));
-        assert_eq!(
+        let text = |length| read(&to_raw_value(&"x".repeat(length)).unwrap());
+        assert!(text(MAX_PAYLOAD_BYTES - 2).is_ok());
+        let rejected = text(MAX_PAYLOAD_BYTES - 1);
+        assert!(matches!(
             rejected,
-            Err(InvalidPayload::TooLarge(MAX_PAYLOAD_BYTES + 1))
-        );
+            Err(InvalidPayload::TooLarge(bytes)) if bytes == MAX_PAYLOAD_BYTES + 1
+        ));
     }
 }

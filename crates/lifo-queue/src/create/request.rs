@@ -8,15 +8,18 @@
 //! | 405 | the method is not POST |
 //! | 503 | nothing was created, but the tasks are retryable: DynamoDB was unavailable or throttled |
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::value::RawValue;
 
 use super::{CreateReport, MAX_TASKS};
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Request {
-    /// Create tasks from these descriptions, each of which is checked separately.
-    Create(Vec<Value>),
+    /// Create tasks from these descriptions, each of which is checked separately. They are texts,
+    /// because a parsed number may have other digits.
+    Create(Vec<Box<RawValue>>),
     /// Create this number of simulated tasks.
     Simulate(usize),
 }
@@ -24,7 +27,7 @@ pub enum Request {
 #[derive(Debug, thiserror::Error)]
 pub enum RequestError {
     #[error(
-        "the event must be {{\"tasks\": [{{\"group\"?, \"taskId\"?, \"payload\"?, \"ttlSeconds\"?, \"taskCreated\"?, \"delaySeconds\"?}}, …]}} or {{\"simulate\": {{\"count\": N}}}}: {0}"
+        "the event must be {{\"tasks\": [{{\"group\"?, \"taskId\"? or \"key\"? with \"sequence\"?, \"payload\"?, \"ttlSeconds\"?, \"taskCreated\"?, \"delaySeconds\"?}}, …]}} or {{\"simulate\": {{\"count\": N}}}}: {0}"
     )]
     Shape(String),
     #[error("field tasks has {0} entries; send at most {MAX_TASKS} in one event")]
@@ -67,31 +70,26 @@ struct Simulate {
     count: u64,
 }
 
+type Fields<'a> = BTreeMap<String, &'a RawValue>;
+
 /// Parses an event from an operator or a schedule. `simulation` enables simulation requests.
-pub fn read(event: Value, simulation: bool) -> Result<Request, RequestError> {
-    let shape = |fault: &str| RequestError::Shape(fault.to_owned());
-    let Value::Object(mut fields) = event else {
+pub fn read(event: &RawValue, simulation: bool) -> Result<Request, RequestError> {
+    if !event.get().starts_with('{') {
         return Err(shape("it is not an object"));
-    };
-    match (fields.remove("tasks"), fields.remove("simulate")) {
+    }
+    let fields = serde_json::from_str(event.get()).map_err(|error| invalid("it", &error))?;
+    read_fields(fields, simulation)
+}
+
+fn read_fields(mut fields: Fields<'_>, simulation: bool) -> Result<Request, RequestError> {
+    let found = (fields.remove("tasks"), fields.remove("simulate"));
+    match found {
         (Some(_), Some(_)) => Err(shape("it has both field tasks and field simulate")),
-        (None, None) => Err(RequestError::Shape(match first_name(&fields) {
-            Some(name) => format!("field {name:?} is unknown"),
-            None => "it has no field".to_owned(),
-        })),
-        _ if !fields.is_empty() => {
-            let name = first_name(&fields).unwrap_or_default();
-            Err(RequestError::Shape(format!("field {name:?} is unknown")))
-        }
-        (Some(Value::Array(tasks)), None) if tasks.len() > MAX_TASKS => {
-            Err(RequestError::TooMany(tasks.len()))
-        }
-        (Some(Value::Array(tasks)), None) => Ok(Request::Create(tasks)),
-        (Some(_), None) => Err(shape("field tasks is not an array")),
+        _ if !fields.is_empty() => Err(unknown(&fields)),
+        (Some(tasks), None) => self::tasks(tasks),
         (None, Some(_)) if !simulation => Err(RequestError::SimulationOff),
-        // Serde would interpret a list's first element as the count.
-        (None, Some(simulate @ Value::Object(_))) => count(simulate),
-        (None, Some(_)) => Err(shape("field simulate is not an object")),
+        (None, Some(simulate)) => count(simulate),
+        (None, None) => Err(shape("it has no field")),
     }
 }
 
@@ -101,16 +99,62 @@ pub fn read_body(body: &[u8], simulation: bool) -> Result<Request, HttpError> {
     if body.is_empty() {
         return Err(HttpError::NoBody);
     }
-    let event = match serde_json::from_slice(body)? {
-        Value::Array(tasks) => json!({"tasks": tasks}),
-        Value::Object(fields)
-            if !fields.contains_key("tasks") && !fields.contains_key("simulate") =>
-        {
-            json!({"tasks": [fields]})
+    let event: &RawValue = serde_json::from_slice(body)?;
+    if event.get().starts_with('[') {
+        return Ok(tasks(event)?);
+    }
+    if event.get().starts_with('{') {
+        let fields: Fields<'_> = serde_json::from_str(event.get())?;
+        if !fields.contains_key("tasks") && !fields.contains_key("simulate") {
+            return Ok(Request::Create(vec![event.to_owned()]));
         }
-        other => other,
-    };
+    }
     Ok(read(event, simulation)?)
+}
+
+fn tasks(tasks: &RawValue) -> Result<Request, RequestError> {
+    if !tasks.get().starts_with('[') {
+        return Err(shape("field tasks is not an array"));
+    }
+    let tasks: Vec<Box<RawValue>> =
+        serde_json::from_str(tasks.get()).map_err(|error| invalid("field tasks", &error))?;
+    match tasks.len() {
+        count if count > MAX_TASKS => Err(RequestError::TooMany(count)),
+        _ => Ok(Request::Create(tasks)),
+    }
+}
+
+fn count(simulate: &RawValue) -> Result<Request, RequestError> {
+    // Serde would interpret a list's first element as the count.
+    if !simulate.get().starts_with('{') {
+        return Err(shape("field simulate is not an object"));
+    }
+    let Simulate { count } =
+        serde_json::from_str(simulate.get()).map_err(|error| invalid("field simulate", &error))?;
+    match usize::try_from(count) {
+        Ok(n) if (1..=MAX_TASKS).contains(&n) => Ok(Request::Simulate(n)),
+        _ => Err(RequestError::Count(count)),
+    }
+}
+
+fn shape(fault: &str) -> RequestError {
+    RequestError::Shape(fault.to_owned())
+}
+
+fn invalid(place: &str, error: &serde_json::Error) -> RequestError {
+    RequestError::Shape(format!("{place}: {error}"))
+}
+
+fn unknown(fields: &Fields<'_>) -> RequestError {
+    let name = fields.keys().next().map(String::as_str).unwrap_or_default();
+    // HTTP events of the older kind have these fields, but not the version of the newer kind.
+    if fields.contains_key("body") && fields.contains_key("httpMethod") {
+        return shape(
+            "it is an HTTP event of an Application Load Balancer or of payload format 1.0; use a \
+             Function URL, or an HTTP API with payload format 2.0",
+        );
+    }
+    RequestError::Shape(format!("field {name:?} is unknown"))
 }
 
 /// The response status code of an executed HTTP request.
@@ -123,19 +167,6 @@ pub fn status_code(report: &CreateReport) -> u16 {
         failed if failed.iter().all(|task| !task.retryable) => 400,
         _ => 207,
     }
-}
-
-fn count(simulate: Value) -> Result<Request, RequestError> {
-    let Simulate { count } = serde_json::from_value(simulate)
-        .map_err(|error| RequestError::Shape(format!("field simulate: {error}")))?;
-    match usize::try_from(count) {
-        Ok(n) if (1..=MAX_TASKS).contains(&n) => Ok(Request::Simulate(n)),
-        _ => Err(RequestError::Count(count)),
-    }
-}
-
-fn first_name(fields: &Map<String, Value>) -> Option<&str> {
-    fields.keys().next().map(String::as_str)
 }
 
 #[cfg(test)]

@@ -1,13 +1,15 @@
 //! Parses producers' task descriptions.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use super::CreateSettings;
+use super::decimal::Decimal;
 use super::group::InvalidGroup;
-use super::payload::{self, InvalidPayload};
+use super::payload::{self, InvalidPayload, excerpt};
 use crate::task::{GroupName, InvalidTaskId, Keyed, NewTask, TaskId, Version};
 use crate::time::{EpochSeconds, Millis};
 use crate::trace;
@@ -32,8 +34,10 @@ const MAX_AHEAD: Duration = Duration::from_secs(60);
 const FIRST_MILLIS: i64 = 100_000_000_000;
 
 /// Why a description is rejected. Each message names the field and the fix.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum InvalidTask {
+    #[error("the task is not valid JSON: {0}")]
+    Json(#[from] serde_json::Error),
     #[error(
         "the task is {0}, not an object; write {{\"group\"?, \"taskId\"? or \"key\"? with \"sequence\"?, \"payload\"?, \"ttlSeconds\"?, \"taskCreated\"?, \"delaySeconds\"?}}"
     )]
@@ -114,24 +118,22 @@ pub(crate) struct Origin<'a> {
     pub(crate) place: usize,
 }
 
-/// Checks one description and converts it to a task.
+/// Checks one description, a JSON text, and converts it to a task.
+///
+/// Numbers are read from the text, because a parsed number may have other digits. A field that is
+/// `null` counts as absent, except for the payload.
 ///
 /// A task without `taskCreated` counts as created when it was sent. A task with neither `taskId`
 /// nor `key` gets `default_id`. The caller checks whether the task has expired.
 pub(crate) fn parse(
-    spec: &Value,
+    spec: &str,
     settings: &CreateSettings,
     origin: Origin<'_>,
     default_id: impl FnOnce() -> TaskId,
 ) -> Result<NewTask, InvalidTask> {
-    let Value::Object(fields) = spec else {
-        return Err(InvalidTask::NotAnObject(kind(spec)));
-    };
-    if let Some(unknown) = fields.keys().find(|name| !FIELDS.contains(&name.as_str())) {
-        return Err(InvalidTask::UnknownField(unknown.clone()));
-    }
-    let payload = fields.get("payload");
-    payload.map_or(Ok(()), payload::check)?;
+    let fields = &fields(spec)?;
+    let payload = fields.get("payload").map(|text| payload::read(text));
+    let payload = payload.transpose()?;
     let created = created(fields, origin.sent)?;
     let ttl = ttl(fields, settings)?;
     let group = group(fields, settings, origin)?;
@@ -151,26 +153,58 @@ pub(crate) fn parse(
         created,
         expires_at: created.ceil_seconds().plus(ttl),
         not_before: delay(fields, ttl)?.map(|delay| created.plus(delay)),
-        payload: payload.cloned(),
+        payload,
         create_token: Uuid::new_v4(),
         keyed,
         trace: trace::sample(origin.now),
     })
 }
 
+/// The fields of a description that are not `null`, and the payload.
+type Fields<'a> = BTreeMap<String, &'a RawValue>;
+
+fn fields(spec: &str) -> Result<Fields<'_>, InvalidTask> {
+    let text: &RawValue = serde_json::from_str(spec)?;
+    if !text.get().starts_with('{') {
+        return Err(InvalidTask::NotAnObject(kind(text)));
+    }
+    let mut fields: Fields<'_> = serde_json::from_str(text.get())?;
+    if let Some(unknown) = fields.keys().find(|name| !FIELDS.contains(&name.as_str())) {
+        return Err(InvalidTask::UnknownField(unknown.clone()));
+    }
+    fields.retain(|name, value| name == "payload" || value.get() != "null");
+    Ok(fields)
+}
+
+/// The text of a string; `Err` with the kind of any other value.
+fn string(value: &RawValue) -> Result<Result<String, &'static str>, InvalidTask> {
+    match kind(value) {
+        "a string" => Ok(Ok(serde_json::from_str(value.get())?)),
+        other => Ok(Err(other)),
+    }
+}
+
+/// A whole number in any form, such as `120`, `120.0` or `1.2e2`; `None` for any other value.
+fn whole(value: &RawValue) -> Option<u64> {
+    match kind(value) {
+        "a number" => Decimal::read(value.get()).whole(),
+        _ => None,
+    }
+}
+
 /// Returns the task's own group, or else its message's group. A queue without groups ignores the
 /// message's group, because producers may set it for SQS fair queues.
 fn group(
-    fields: &Map<String, Value>,
+    fields: &Fields<'_>,
     settings: &CreateSettings,
     origin: Origin<'_>,
 ) -> Result<Option<GroupName>, InvalidTask> {
     match (fields.get("group"), origin.group) {
         (Some(_), _) if !settings.groups => Err(InvalidGroup::Off.into()),
-        (Some(Value::String(group)), _) => GroupName::new(group.as_str())
-            .map(Some)
-            .map_err(|error| InvalidGroup::from(error).into()),
-        (Some(other), _) => Err(InvalidGroup::Type(kind(other)).into()),
+        (Some(group), _) => {
+            let group = string(group)?.map_err(InvalidGroup::Type)?;
+            Ok(Some(GroupName::new(group).map_err(InvalidGroup::from)?))
+        }
         (None, Some(group)) if settings.groups => GroupName::new(group)
             .map(Some)
             .map_err(|error| InvalidTask::MessageGroup(error.into())),
@@ -179,20 +213,20 @@ fn group(
 }
 
 /// Returns the key, if there is one. A sequence without a key is an error.
-fn key(fields: &Map<String, Value>) -> Result<Option<TaskId>, InvalidTask> {
+fn key(fields: &Fields<'_>) -> Result<Option<TaskId>, InvalidTask> {
     match fields.get("key") {
         None if fields.contains_key("sequence") => Err(InvalidTask::SequenceWithoutKey),
         None => Ok(None),
         Some(_) if fields.contains_key("taskId") => Err(InvalidTask::IdAndKey),
-        Some(Value::String(key)) => TaskId::new(key.as_str())
-            .map(Some)
-            .map_err(InvalidTask::Key),
-        Some(other) => Err(InvalidTask::KeyType(kind(other))),
+        Some(key) => {
+            let key = string(key)?.map_err(InvalidTask::KeyType)?;
+            TaskId::new(key).map(Some).map_err(InvalidTask::Key)
+        }
     }
 }
 
 fn keyed(
-    fields: &Map<String, Value>,
+    fields: &Fields<'_>,
     settings: &CreateSettings,
     origin: Origin<'_>,
     created: Millis,
@@ -202,10 +236,10 @@ fn keyed(
             let Origin { request, place, .. } = origin;
             Version::by_time(created, &format!("{request}#{place:05}"))
         }
-        Some(given) => match given.as_u64() {
+        Some(given) => match whole(given) {
             Some(sequence) => Version::by_sequence(sequence),
             None => {
-                let given = given.to_string();
+                let given = quoted(given);
                 return Err(InvalidTask::Sequence { given });
             }
         },
@@ -218,74 +252,76 @@ fn keyed(
 }
 
 /// The producer's `taskId` or `key`, if it is a string.
-pub(super) fn given_id(spec: &Value) -> Option<&str> {
-    let id = spec.get("taskId").or_else(|| spec.get("key"));
-    id.and_then(Value::as_str)
+pub(super) fn given_id(spec: &str) -> Option<String> {
+    let fields: BTreeMap<String, &RawValue> = serde_json::from_str(spec).ok()?;
+    let id = |name| string(fields.get(name)?).ok()?.ok();
+    id("taskId").or_else(|| id("key"))
 }
 
-fn id(
-    fields: &Map<String, Value>,
-    default: impl FnOnce() -> TaskId,
-) -> Result<TaskId, InvalidTask> {
+fn id(fields: &Fields<'_>, default: impl FnOnce() -> TaskId) -> Result<TaskId, InvalidTask> {
     match fields.get("taskId") {
         None => Ok(default()),
-        Some(Value::String(id)) => Ok(TaskId::new(id.as_str())?),
-        Some(other) => Err(InvalidTask::IdType(kind(other))),
+        Some(id) => Ok(TaskId::new(string(id)?.map_err(InvalidTask::IdType)?)?),
     }
 }
 
-fn created(fields: &Map<String, Value>, sent: Millis) -> Result<Millis, InvalidTask> {
+fn created(fields: &Fields<'_>, sent: Millis) -> Result<Millis, InvalidTask> {
     let Some(given) = fields.get("taskCreated") else {
         return Ok(sent);
     };
-    match given.as_i64() {
+    match whole(given).and_then(|at| i64::try_from(at).ok()) {
         Some(at) if (FIRST_MILLIS..=sent.plus(MAX_AHEAD).0).contains(&at) => {
             Ok(Millis(at).min(sent))
         }
         _ => Err(InvalidTask::Created {
-            given: given.to_string(),
+            given: quoted(given),
         }),
     }
 }
 
-fn ttl(fields: &Map<String, Value>, settings: &CreateSettings) -> Result<Duration, InvalidTask> {
+fn ttl(fields: &Fields<'_>, settings: &CreateSettings) -> Result<Duration, InvalidTask> {
     let Some(given) = fields.get("ttlSeconds") else {
         return Ok(settings.default_ttl);
     };
     let max = settings.max_ttl.as_secs();
-    match given.as_u64() {
+    match whole(given) {
         Some(seconds) if (1..=max).contains(&seconds) => Ok(Duration::from_secs(seconds)),
         _ => Err(InvalidTask::Ttl {
-            given: given.to_string(),
+            given: quoted(given),
             max,
         }),
     }
 }
 
-fn delay(fields: &Map<String, Value>, ttl: Duration) -> Result<Option<Duration>, InvalidTask> {
+fn delay(fields: &Fields<'_>, ttl: Duration) -> Result<Option<Duration>, InvalidTask> {
     let Some(given) = fields.get("delaySeconds") else {
         return Ok(None);
     };
     let expiry = ttl.as_secs();
     let max = expiry.saturating_sub(1);
-    match given.as_u64() {
+    match whole(given) {
         Some(0) => Ok(None),
         Some(seconds) if seconds <= max => Ok(Some(Duration::from_secs(seconds))),
         _ => Err(InvalidTask::Delay {
-            given: given.to_string(),
+            given: quoted(given),
             max,
             expiry,
         }),
     }
 }
 
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
+/// A value in an error message, as it was written.
+fn quoted(value: &RawValue) -> String {
+    excerpt(value.get())
+}
+
+fn kind(value: &RawValue) -> &'static str {
+    match value.get().as_bytes().first() {
+        Some(b'n') => "null",
+        Some(b't' | b'f') => "a boolean",
+        Some(b'"') => "a string",
+        Some(b'[') => "an array",
+        Some(b'{') => "an object",
+        _ => "a number",
     }
 }

@@ -232,3 +232,52 @@ async fn queue_without_groups_rejects_a_group_and_names_the_setting() {
         "{error}"
     );
 }
+
+#[tokio::test]
+async fn null_field_counts_as_absent_except_for_the_payload() {
+    let store = Arc::new(MemoryStore::new());
+    let absent = r#""group": null, "key": null, "sequence": null, "ttlSeconds": null,
+        "taskCreated": null, "delaySeconds": null"#;
+    let specs = [
+        format!(r#"{{"taskId": "a", "payload": null, {absent}}}"#),
+        r#"{"taskId": null, "key": "k", "sequence": null}"#.to_owned(),
+        r#"{"taskId": null}"#.to_owned(),
+        r#"{"ttl": null}"#.to_owned(),
+    ];
+    let report = creator(&store).create(&specs).await;
+    let created: Vec<_> = report.created.iter().map(|task| task.index).collect();
+    assert_eq!(created, [0, 1, 2], "{report:?}");
+    assert!(report.failed[0].error.contains("field \"ttl\" is unknown"));
+    let record = store.record(&TaskId::from_stored("a")).unwrap();
+    assert_eq!(record.payload, Some(json!(null)));
+    assert_eq!(record.created, Millis(NOW));
+    assert_eq!(record.not_before, None);
+}
+
+#[tokio::test]
+async fn whole_number_is_accepted_in_any_form() {
+    let store = Arc::new(MemoryStore::new());
+    let created = NOW - 1_000;
+    let specs = [
+        format!(
+            r#"{{"taskId": "a", "taskCreated": {created}.0, "ttlSeconds": 1.2e2, "delaySeconds": 60.0}}"#
+        ),
+        r#"{"key": "k", "sequence": 1844674407370955161.50e1}"#.to_owned(),
+        r#"{"taskId": "b", "ttlSeconds": 120.00000000000000001}"#.to_owned(),
+        r#"{"key": "l", "sequence": 18446744073709551616.0}"#.to_owned(),
+    ];
+    let report = creator(&store).create(&specs).await;
+    assert_eq!(report.created.len(), 2, "{report:?}");
+    let record = store.record(&TaskId::from_stored("a")).unwrap();
+    assert_eq!(record.created, Millis(created));
+    assert_eq!(record.not_before, Some(Millis(created + 60_000)));
+    let expiry = Millis(created).ceil_seconds().0 + 120;
+    assert_eq!(record.ttl, Ttl::Seconds(EpochSeconds(expiry)));
+    let errors: Vec<_> = report
+        .failed
+        .iter()
+        .map(|task| task.error.as_str())
+        .collect();
+    assert!(errors[0].starts_with("ttlSeconds is 120.00000000000000001; give a whole"));
+    assert!(errors[1].starts_with("sequence is 18446744073709551616.0; give a whole"));
+}

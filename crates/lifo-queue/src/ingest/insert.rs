@@ -8,7 +8,6 @@ use futures::StreamExt;
 use tokio::time::{Instant, timeout_at};
 
 use super::backpressure::Backpressure;
-use super::message::Wrong;
 use crate::create::chains::Chain;
 use crate::store::{Inserted, Replaced, StoreError, TaskStore};
 use crate::task::{NewTask, Version};
@@ -27,20 +26,20 @@ pub(super) enum InsertOutcome {
     Left,
     /// The task was not written because the table throttles. Its message is redelivered.
     Throttled,
-    /// The task is invalid: every attempt to write it would be rejected.
-    Wrong(Wrong<'static>),
+    /// The task is invalid, for this reason: every attempt to write it would be rejected.
+    Wrong(String),
 }
 
 /// The time limits for writes, and whether the table throttles.
 pub(super) struct Limits<'a> {
     /// Time after which no write starts. Writes without a response are retried until then.
     pub(super) until: Instant,
-    /// Time until which throttled writes are retried, per message; `None` for an old message.
+    /// Time until which throttled writes are retried, per task; `None` for one of an old message.
     pub(super) patience: &'a [Option<Instant>],
     pub(super) backpressure: &'a Backpressure,
 }
 
-/// Writes the chains in order, up to `parallel` at a time. Returns each result with its message's
+/// Writes the chains in order, up to `parallel` at a time. Returns each result with its task's
 /// index.
 pub(super) async fn all(
     store: &dyn TaskStore,
@@ -115,8 +114,8 @@ async fn one(
         Ok(Ok(Inserted::Created | Inserted::Replaced(_))) => InsertOutcome::Created,
         Ok(Ok(Inserted::Duplicate)) => InsertOutcome::Duplicate,
         Ok(Ok(Inserted::Outdated)) => InsertOutcome::Outdated,
-        Ok(Ok(Inserted::Conflict(conflict))) => InsertOutcome::Wrong(wrong(&task, &conflict)),
-        Ok(Err(error)) if error.is_validation() => InsertOutcome::Wrong(wrong(&task, &error)),
+        Ok(Ok(Inserted::Conflict(conflict))) => rejection(&task, &conflict),
+        Ok(Err(error)) if error.is_validation() => rejection(&task, &error),
         Ok(Err(StoreError::Throttled { .. })) => InsertOutcome::Throttled,
         Ok(Err(error)) => {
             let error = error_chain::chain(&error);
@@ -138,33 +137,12 @@ fn backoff() -> ExponentialBuilder {
         .with_jitter()
 }
 
-/// Describes a task that the store would reject on every attempt, in the format that producers use,
-/// so that it can be sent again.
-fn wrong(task: &NewTask, error: &(dyn std::error::Error + 'static)) -> Wrong<'static> {
-    let delay = task
-        .not_before
-        .map_or(0, |at| at.since(task.created).as_secs());
-    let mut described = serde_json::json!({
-        "taskCreated": task.created,
-        "ttlSeconds": task.expires_at.0 - task.created.ceil_seconds().0,
-        "delaySeconds": delay,
-        "payload": task.payload,
-    });
+/// The reason to reject a task that the store would reject on every attempt.
+fn rejection(task: &NewTask, error: &(dyn std::error::Error + 'static)) -> InsertOutcome {
     let name = match &task.keyed {
         None => "taskId",
         Some(_) => "key",
     };
-    described[name] = serde_json::json!(task.id);
-    if let Some(sequence) = task
-        .keyed
-        .as_ref()
-        .and_then(|keyed| keyed.version.sequence())
-    {
-        described["sequence"] = sequence.into();
-    }
-    Wrong {
-        element: None,
-        text: described.to_string().into(),
-        reason: format!("{name} {}: {}", task.id, error_chain::chain(error)),
-    }
+    let cause = error_chain::chain(error);
+    InsertOutcome::Wrong(format!("{name} {}: {cause}", task.id))
 }

@@ -1,7 +1,5 @@
 //! Parses the content of a message.
 
-use std::borrow::Cow;
-
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -18,17 +16,23 @@ const MAX_REASON_BYTES: usize = 1_024;
 /// The content of a message. Every element is in exactly one of the two lists.
 #[derive(Debug, Default)]
 pub(super) struct Contents<'a> {
-    /// The valid tasks, including expired ones.
-    pub(super) tasks: Vec<NewTask>,
+    /// The valid tasks, including expired ones, each with its place in the message.
+    pub(super) tasks: Vec<(Element<'a>, NewTask)>,
     pub(super) wrong: Vec<Wrong<'a>>,
+}
+
+/// A part of a message.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Element<'a> {
+    /// Index in the message's array; `None` for the whole body.
+    pub(super) index: Option<usize>,
+    /// Original text of the element or body.
+    pub(super) text: &'a str,
 }
 
 #[derive(Debug, PartialEq)]
 pub(super) struct Wrong<'a> {
-    /// Index in the message's array; `None` for the whole body, or if the store rejected the task.
-    pub(super) element: Option<usize>,
-    /// Original text of the element or body.
-    pub(super) text: Cow<'a, str>,
+    pub(super) element: Element<'a>,
     pub(super) reason: String,
 }
 
@@ -88,21 +92,26 @@ fn task(
     origin: Origin<'_>,
     id: impl FnOnce() -> TaskId,
 ) -> Result<NewTask, NoTask> {
-    let spec: Value = serde_json::from_str(text).map_err(NoTask::NoJson)?;
-    // The most likely invalid body is an SNS envelope, sent without raw message delivery.
-    if spec.get("TopicArn").is_some() && spec.get("Message").is_some() {
-        return Err(NoTask::Envelope);
-    }
-    Ok(spec::parse(&spec, settings, origin, id)?)
+    spec::parse(text, settings, origin, id).map_err(|error| match error {
+        InvalidTask::Json(error) => NoTask::NoJson(error),
+        // The most likely invalid body is an SNS envelope, sent without raw message delivery.
+        InvalidTask::UnknownField(_) if is_envelope(text) => NoTask::Envelope,
+        error => error.into(),
+    })
+}
+
+fn is_envelope(text: &str) -> bool {
+    let fields: Value = serde_json::from_str(text).unwrap_or_default();
+    fields.get("TopicArn").is_some() && fields.get("Message").is_some()
 }
 
 impl<'a> Contents<'a> {
-    fn add(&mut self, read: Result<NewTask, NoTask>, element: Option<usize>, text: &'a str) {
+    fn add(&mut self, read: Result<NewTask, NoTask>, index: Option<usize>, text: &'a str) {
+        let element = Element { index, text };
         match read {
-            Ok(task) => self.tasks.push(task),
+            Ok(task) => self.tasks.push((element, task)),
             Err(error) => self.wrong.push(Wrong {
                 element,
-                text: text.into(),
                 reason: error.to_string(),
             }),
         }
@@ -112,9 +121,11 @@ impl<'a> Contents<'a> {
 /// Returns the single dead-letter message for all invalid parts of a message.
 pub(super) fn dead_letter(delivery: &Delivery, wrong: &[Wrong<'_>]) -> DeadLetter {
     let (body, mut reason) = match wrong {
-        [whole] if whole.element.is_none() => (whole.text.to_string(), whole.reason.clone()),
+        [whole] if whole.element.index.is_none() => {
+            (whole.element.text.to_owned(), whole.reason.clone())
+        }
         _ => {
-            let texts: Vec<_> = wrong.iter().map(|one| &*one.text).collect();
+            let texts: Vec<_> = wrong.iter().map(|one| one.element.text).collect();
             (format!("[{}]", texts.join(",")), reasons(wrong))
         }
     };
@@ -134,8 +145,8 @@ fn reasons(wrong: &[Wrong<'_>]) -> String {
         if !text.is_empty() {
             text.push_str("; ");
         }
-        if let Some(element) = one.element {
-            text.push_str(&format!("element {element}: "));
+        if let Some(index) = one.element.index {
+            text.push_str(&format!("element {index}: "));
         }
         text.push_str(&one.reason);
         if text.len() > MAX_REASON_BYTES {

@@ -43,6 +43,29 @@ async fn invalid_message_goes_to_the_dead_letter_queue_and_blocks_no_other() {
     );
 }
 
+/// The original text has a number that the parsed task would not have.
+#[tokio::test(start_paused = true)]
+async fn task_that_the_store_rejects_is_dead_lettered_as_it_was_sent() {
+    let store =
+        FaultyStore::failing_inserts(memory(), |task| match task.payload == Some(json!(2)) {
+            true => Fault::Invalid,
+            false => Fault::None,
+        });
+    let queues = Arc::<Queues>::default();
+    let one = r#"{"payload":  2, "ttlSeconds": 3600.0}"#;
+    let batch = [
+        message("m1", one),
+        message("m2", format!(r#"[{{"taskId": "a"}}, {one}]"#)),
+    ];
+    let report = work(&ingest(Arc::new(store), &queues), &batch).await;
+    assert_eq!((report.created, report.rejected), (1, 2));
+    let letters = queues.letters.lock().unwrap();
+    assert_eq!(letters["m1"][0].body, one);
+    assert_eq!(letters["m2"][0].body, format!("[{one}]"));
+    let reason = &letters["m2"][0].reason;
+    assert!(reason.starts_with("element 1: taskId m2#1: "), "{reason}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn redelivered_message_creates_no_task_twice_and_makes_none_newer() {
     let (store, queues) = (Arc::new(MemoryStore::new()), Arc::<Queues>::default());

@@ -39,7 +39,7 @@ impl Checkup {
 
 /// Finds pending calls for which no agent is queued.
 pub(super) async fn calls(desk: &dyn Function) -> Result<(usize, Vec<Finding>)> {
-    let queues = desk.send(&json!(agents::Queues {})).await?;
+    let queues = desk.send(&json!(agents::Queues {}).to_string()).await?;
     let depths = queues["queues"].as_array().map_or(&[][..], Vec::as_slice);
     let pending = queues["pending"].as_array().into_iter().flatten();
     let unmatched = pending

@@ -302,7 +302,7 @@ async fn pending_calls_without_a_queued_agent_are_a_finding() {
     struct Desk;
     #[async_trait]
     impl Function for Desk {
-        async fn send(&self, _: &Value) -> Result<Value> {
+        async fn send(&self, _: &str) -> Result<Value> {
             Ok(json!({
                 "queues": [{ "queue": "Q#Spanish#M", "depth": 2 }, { "queue": "Q#Basque#F", "depth": 0 }],
                 "pending": [

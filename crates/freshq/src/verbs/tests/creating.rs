@@ -17,7 +17,8 @@ struct Creates {
 
 #[async_trait]
 impl Function for Creates {
-    async fn send(&self, event: &Value) -> Result<Value> {
+    async fn send(&self, event: &str) -> Result<Value> {
+        let event: Value = serde_json::from_str(event).unwrap();
         let mut events = self.events.lock().unwrap();
         if self.fails_at.is_some_and(|at| events.len() >= at) {
             return Err(Failure::Function {

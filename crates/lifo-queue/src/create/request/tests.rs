@@ -1,19 +1,35 @@
 use super::*;
 use proptest::prelude::*;
 use sequences::json::any_json;
-use serde_json::json;
+use serde_json::value::to_raw_value;
+use serde_json::{Value, json};
+
+fn read(event: Value, simulation: bool) -> Result<Request, RequestError> {
+    super::read(&to_raw_value(&event).unwrap(), simulation)
+}
+
+fn count(request: Result<Request, RequestError>) -> usize {
+    match request {
+        Ok(Request::Simulate(count)) => count,
+        other => panic!("{other:?}"),
+    }
+}
 
 #[test]
-fn tasks_are_passed_on_without_validation() {
-    let tasks = vec![json!({"taskId": "a"}), json!(7)];
-    assert_eq!(
-        read(json!({"tasks": tasks}), false).unwrap(),
-        Request::Create(tasks)
-    );
-    assert_eq!(
-        read(json!({"tasks": []}), true).unwrap(),
-        Request::Create(vec![])
-    );
+fn tasks_are_passed_on_as_written_without_validation() {
+    let tasks = [r#"{"taskId": "a", "payload": 9007199254740993.0}"#, "7"];
+    let event = format!(r#"{{"tasks": [{}]}}"#, tasks.join(" , "));
+    let body = format!("[{}]", tasks.join(" , "));
+    let event = super::read(serde_json::from_str(&event).unwrap(), false).unwrap();
+    for request in [event, read_body(body.as_bytes(), false).unwrap()] {
+        let Request::Create(passed) = request else {
+            panic!("{request:?}")
+        };
+        let texts: Vec<_> = passed.iter().map(|task| task.get()).collect();
+        assert_eq!(texts, tasks);
+    }
+    let none = read(json!({"tasks": []}), true);
+    assert!(matches!(none, Ok(Request::Create(tasks)) if tasks.is_empty()));
 }
 
 #[test]
@@ -25,10 +41,21 @@ fn events_for_local_invocation_are_accepted() {
         matches!(read(create.unwrap(), false), Ok(Request::Create(tasks)) if !tasks.is_empty())
     );
     let simulate = serde_json::from_str(include_str!("../../../../../tests/events/simulate.json"));
-    assert!(matches!(
-        read(simulate.unwrap(), true),
-        Ok(Request::Simulate(1..))
-    ));
+    assert!(count(read(simulate.unwrap(), true)) > 0);
+}
+
+#[test]
+fn http_event_of_another_format_is_rejected_with_the_remedy() {
+    for event in [
+        json!({"version": "1.0", "httpMethod": "POST", "body": "{}"}),
+        json!({"requestContext": {"elb": {}}, "httpMethod": "POST", "path": "/", "body": "{}"}),
+    ] {
+        let error = read(event, false).unwrap_err().to_string();
+        assert!(
+            error.contains("HTTP API with payload format 2.0"),
+            "{error}"
+        );
+    }
 }
 
 #[test]
@@ -42,11 +69,8 @@ fn event_with_too_many_tasks_is_rejected() {
 #[test]
 fn simulation_requires_a_count_within_its_limits() {
     let simulate = |count: Value| read(json!({"simulate": {"count": count}}), true);
-    assert_eq!(simulate(json!(1)).unwrap(), Request::Simulate(1));
-    assert_eq!(
-        simulate(json!(MAX_TASKS)).unwrap(),
-        Request::Simulate(MAX_TASKS)
-    );
+    assert_eq!(count(simulate(json!(1))), 1);
+    assert_eq!(count(simulate(json!(MAX_TASKS))), MAX_TASKS);
     for count in [
         json!(0),
         json!(MAX_TASKS + 1),

@@ -38,7 +38,11 @@ fn contents(message: &Delivery) -> Contents<'_> {
 fn ids_of_array_tasks_use_their_index_even_among_invalid_elements() {
     let message = delivery(r#"[{}, 7, {"taskId": "own"}, {"ttlSeconds": 0}, {}]"#);
     let contents = contents(&message);
-    let ids: Vec<_> = contents.tasks.iter().map(|task| task.id.as_str()).collect();
+    let ids: Vec<_> = contents
+        .tasks
+        .iter()
+        .map(|(_, task)| task.id.as_str())
+        .collect();
     assert_eq!(ids, ["m1#0", "own", "m1#4"]);
     let letter = dead_letter(&message, &contents.wrong);
     assert_eq!(letter.body, r#"[7,{"ttlSeconds": 0}]"#);
@@ -133,7 +137,7 @@ proptest! {
         // Parses raw values, because a number such as 1e999 must invalidate only its own element.
         let elements = serde_json::from_str::<Vec<&RawValue>>(&body).map_or(1, |e| e.len());
         prop_assert_eq!(contents.tasks.len() + contents.wrong.len(), elements);
-        for task in &contents.tasks {
+        for (_, task) in &contents.tasks {
             prop_assert!(task.created <= SENT);
             prop_assert!(!task.id.as_str().is_empty());
         }
@@ -152,7 +156,7 @@ proptest! {
     fn redelivered_message_has_the_same_task_ids(body in bodies()) {
         let ids = |receives| {
             let message = Delivery { receives, ..delivery(&body) };
-            contents(&message).tasks.into_iter().map(|task| task.id).collect::<Vec<_>>()
+            contents(&message).tasks.into_iter().map(|(_, task)| task.id).collect::<Vec<_>>()
         };
         prop_assert_eq!(ids(1), ids(2));
     }
@@ -170,7 +174,7 @@ fn message_group_is_the_default_only_in_a_queue_with_groups() {
             ..settings()
         };
         let contents = read(&message, &settings, Millis(0));
-        let tasks = contents.tasks.iter().map(|task| task.id.to_string());
+        let tasks = contents.tasks.iter().map(|(_, task)| task.id.to_string());
         let letter = dead_letter(&message, &contents.wrong);
         assert_eq!(letter.group.as_deref(), Some(group));
         (tasks.collect::<Vec<_>>(), letter.reason)
