@@ -23,8 +23,8 @@ INGEST_GUARDS = guards_of(
                 "if Ttl::Seconds(task.expires_at).is_expired(now) && task.created > now {",
             ),
             "write the oldest messages first": (
-                "first.sort_by_key(|chain| chain.first().map(|(index, _)| Reverse(batch[*index].sent)));",
-                "first.sort_by_key(|chain| chain.first().map(|(index, _)| batch[*index].sent));",
+                "first.sort_by_key(|chain| chain.first().map(|(task, _)| Reverse(message(*task).sent)));",
+                "first.sort_by_key(|chain| chain.first().map(|(task, _)| message(*task).sent));",
             ),
             "wait for the dead-letter queue beyond the deadline": (
                 "if timeout_at(deadlines.report, closing).await.is_err() {",

@@ -100,11 +100,6 @@ const REJECTED: [rule: string, settings: PartialQueueSettings, setting: string][
     'alarms.oldestPending',
   ],
   [
-    'a breaker that outlasts the idle bound',
-    { processing: { breaker: { pauseAfter: seconds(600) } } },
-    'processing.breaker.pauseAfter',
-  ],
-  [
     'a latency that no run exceeds',
     { processing: { targetLatency: seconds(30) } },
     'processing.targetLatency',
@@ -150,12 +145,12 @@ const ACCEPTED: [limit: string, settings: PartialQueueSettings][] = [
     { processing: { heartbeat: seconds(5), processorLease: seconds(15) } },
   ],
   ['a lease as long as the wait for the retry', { processing: { processorLease: seconds(60) } }],
-  ['event age = timeout + wait', { processing: { maxEventAge: seconds(180) } }],
+  ['event age = timeout + wait', { processing: { maxEventAge: seconds(300) } }],
   ['a minute of event age without a retry', { processing: { retryAttempts: 0, maxEventAge: seconds(60) } }],
   ['a long lease without a retry', { processing: { retryAttempts: 0, processorLease: seconds(90) } }],
   ["the stream's limits", { stream: { batchSize: 1, batchWindow: seconds(300), maxRecordAge: days(7) } }],
   ['no direct writers, with a longest expiry', { tasks: { allowDirectWrites: false, maxTtl: minutes(60) } }],
-  ['a breaker a second below the idle bound', { processing: { breaker: { pauseAfter: seconds(599) } } }],
+  ['a pause without effect, longer than the idle bound', { processing: { breaker: { pauseAfter: seconds(600) } } }],
   ['an interval of two targets', codel(seconds(1), seconds(2))],
   ['a latency below the task timeout', { processing: { targetLatency: millis(29_999) } }],
   [

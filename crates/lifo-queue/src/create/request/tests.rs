@@ -121,7 +121,10 @@ proptest! {
     #[test]
     fn arbitrary_json_is_read_or_rejected(event in any_json(&["tasks", "simulate", "count"]), simulation in any::<bool>()) {
         match read(event.clone(), simulation) {
-            Ok(Request::Create(tasks)) => prop_assert_eq!(json!({"tasks": tasks}), event),
+            // Compare the texts: parsing a number again may change its last digit.
+            Ok(Request::Create(tasks)) => {
+                prop_assert_eq!(serde_json::to_string(&tasks).unwrap(), event["tasks"].to_string());
+            }
             Ok(Request::Simulate(count)) => {
                 prop_assert!(simulation);
                 prop_assert_eq!(json!({"simulate": {"count": count}}), event);
