@@ -150,7 +150,10 @@ const ACCEPTED: [limit: string, settings: PartialQueueSettings][] = [
   ['a long lease without a retry', { processing: { retryAttempts: 0, processorLease: seconds(90) } }],
   ["the stream's limits", { stream: { batchSize: 1, batchWindow: seconds(300), maxRecordAge: days(7) } }],
   ['no direct writers, with a longest expiry', { tasks: { allowDirectWrites: false, maxTtl: minutes(60) } }],
-  ['a pause without effect, longer than the idle bound', { processing: { breaker: { pauseAfter: seconds(600) } } }],
+  [
+    'a pause without effect, longer than the idle bound',
+    { processing: { breaker: { pauseAfter: seconds(600) } } },
+  ],
   ['an interval of two targets', codel(seconds(1), seconds(2))],
   ['a latency below the task timeout', { processing: { targetLatency: millis(29_999) } }],
   [

@@ -94,7 +94,7 @@ impl Breaker {
             probing: None,
             mixed: false,
         });
-        // A closed breaker after so many runs was closed by an operator.
+        // After five or more such runs, only an operator closes the breaker.
         let by_hand = open.is_none() && health.without_result >= RUNS_TO_OPEN;
         let health = if by_hand { &Health::default() } else { health };
         Self {
