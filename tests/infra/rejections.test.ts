@@ -28,7 +28,7 @@ const REJECTED: [rule: string, settings: PartialQueueSettings, setting: string][
   ],
   [
     'turn + task timeout + margin > function timeout',
-    { processing: { turn: seconds(81) } },
+    { processing: { turn: seconds(201) } },
     'processing.functionTimeout',
   ],
   ['index lag as long as the turn', { processing: { turn: seconds(2) } }, 'processing.indexLag'],
@@ -189,7 +189,7 @@ test('turns longer than the maximum timeout of a function are not told to raise 
 test('the error contains every broken rule and its remedy', () => {
   const build = () =>
     Synthesized.queue({
-      processing: { turn: seconds(90), heartbeat: seconds(10), burst: 3 },
+      processing: { turn: seconds(90), functionTimeout: seconds(120), heartbeat: seconds(10), burst: 3 },
       tasks: { allowDirectWrites: false },
       stream: { batchSize: 0 },
       runner: TaskRunner.simulated({ capacity: 0 }),
