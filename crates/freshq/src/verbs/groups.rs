@@ -6,9 +6,7 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use clap::Args;
-use lifo_queue::control::{
-    Cause, GroupPause, GroupStates, Health, LearnedGroup, OpenBreaker, OperatorLimit,
-};
+use lifo_queue::control::{GroupPause, GroupStates, LearnedGroup, OpenBreaker, OperatorLimit};
 use lifo_queue::operate::{GroupDepth, GroupDepths};
 use lifo_queue::time::Millis;
 use serde_json::{Value, json};
@@ -66,8 +64,8 @@ pub(crate) struct Row<'a> {
     pub(crate) pause: Option<&'a GroupPause>,
     /// Time until which none of the group's tasks is due; `None` if the group is open.
     pub(crate) closed_until: Option<Millis>,
-    /// The last facts about the group's downstream.
-    health: Health,
+    /// The reason why the processor closed the group.
+    reason: Option<&'a str>,
     /// The open circuit breaker, as of the end of the last turn.
     breaker: Option<OpenBreaker>,
 }
@@ -118,7 +116,7 @@ impl GroupsReport {
             limit: overridden.and_then(|one| overrides::limit_of(one, self.now)),
             pause: overridden.and_then(|one| overrides::pause_of(one, self.now)),
             closed_until: self.states.closed_until(name, self.now),
-            health: learned.map(|group| group.health).unwrap_or_default(),
+            reason: learned.and_then(|group| group.reason.as_deref()),
             breaker: learned.and_then(|group| group.breaker),
         }
     }
@@ -139,9 +137,8 @@ impl Row<'_> {
         let paused = self.pause.map(|pause| overrides::pause(pause, now));
         let closed = self.closed_until.filter(|_| paused.is_none());
         let reason = self
-            .health
-            .cause
-            .map_or(String::new(), |cause| format!(": {}", cause.text()));
+            .reason
+            .map_or(String::new(), |reason| format!(": {reason}"));
         let closed = closed.map(|until| format!("closed until {}{reason}", exact(until)));
         let breaker = self.breaker.map(|open| {
             let (since, probes) = (age(open.since, now), open.probes);
@@ -175,7 +172,7 @@ impl Row<'_> {
             "newestMs": age(newest),
             "oldestMs": age(oldest),
             "closedUntil": self.closed_until.map(exact),
-            "closedBecause": self.closed_until.and(self.health.cause).map(Cause::text),
+            "closedBecause": self.closed_until.and(self.reason),
             "breaker": self.breaker.map(|open| json!({
                 "since": exact(open.since),
                 "failedProbes": open.probes,

@@ -1,6 +1,6 @@
 //! Formats the status as JSON.
 
-use lifo_queue::control::{Cause, Control};
+use lifo_queue::control::Control;
 use lifo_queue::time::Millis;
 use serde_json::{Value, json};
 
@@ -68,11 +68,7 @@ impl StatusReport {
             "wakeUpsRequested": control.requested,
             "notifiedUntil": control.notified_until.map(exact),
             "idleTurns": control.idle_turns,
-            "health": {
-                "limit": control.health.limit,
-                "cause": control.health.cause.map(Cause::text),
-                "nextProbe": control.health.next_probe.map(exact),
-            },
+            "busyPauses": control.busy_pauses,
             "breaker": breaker_json(control, now),
             "measuresOverload": control.observed.measures_overload,
             "overloadedSince": control.overloaded_since.map(exact),

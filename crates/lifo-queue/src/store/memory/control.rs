@@ -4,21 +4,11 @@ use async_trait::async_trait;
 
 use super::MemoryStore;
 use crate::control::{
-    Acquired, Carried, Claim, Control, IdleTurns, Pause, ProcessorLease, Release, Released,
-    Renewal, Renewed,
+    Acquired, Claim, Control, IdleTurns, Pause, ProcessorLease, Release, Released, Renewal, Renewed,
 };
 use crate::store::{ControlStore, StoreError, Written};
 use crate::task::truncate_error;
 use crate::time::Millis;
-
-impl Control {
-    fn carry(&mut self, carried: &Carried) {
-        self.breaker = carried.breaker;
-        self.health = carried.health;
-        self.overloaded_since = carried.overloaded_since;
-        self.observed = carried.observed.clone();
-    }
-}
 
 #[async_trait]
 impl ControlStore for MemoryStore {
@@ -76,8 +66,10 @@ impl ControlStore for MemoryStore {
         match lease.filter(|lease| lease.owner == renewal.owner) {
             Some(lease) => {
                 lease.until = renewal.until;
+                control.breaker = renewal.breaker;
                 control.rate_full_at = renewal.rate_full_at.or(control.rate_full_at);
-                control.carry(&renewal.carried);
+                control.overloaded_since = renewal.overloaded_since;
+                control.observed = renewal.observed.clone();
                 Ok(Renewed::Ours(control.clone()))
             }
             None => Ok(Renewed::Lost),
@@ -107,8 +99,13 @@ impl ControlStore for MemoryStore {
             IdleTurns::Add => control.idle_turns + 1,
             IdleTurns::Keep => control.idle_turns,
         };
+        if release.recovered {
+            control.busy_pauses = 0;
+        }
         control.rate_full_at = release.rate_full_at.or(control.rate_full_at);
-        control.carry(&release.carried);
+        control.breaker = release.breaker;
+        control.overloaded_since = release.overloaded_since;
+        control.observed = release.observed.clone();
         Ok(Released::Done {
             idle_turns: control.idle_turns,
         })
@@ -125,6 +122,7 @@ impl ControlStore for MemoryStore {
         control.paused_until = Some(pause.until);
         control.pause_reason = Some(truncate_error(&pause.reason).to_owned());
         control.paused_by = pause.by.clone();
+        control.busy_pauses += u32::from(pause.busy);
         Ok(Written::Done)
     }
 }
