@@ -35,7 +35,7 @@ def test_an_agent_is_registered_queued_matched_and_finished(agents: DeployedAgen
     ticket = assigned["assignment"]["ticket"]
     assert freshq("agent", "finish", agent, "--call", call, "--ticket", ticket)["changed"]
     assert "rejected" in freshq("agent", "finish", agent, "--call", call, "--ticket", ticket, code=1)
-    assert "agentId" in freshq("agent", "available", "a#b", code=3), "the error names the field"
+    assert "agentId" in freshq("agent", "available", "a#b", code=2), "the error names the field"
 
 
 def test_doctor_finds_a_broken_setting_of_the_agents_queue(agents: DeployedAgents, command: str) -> None:
