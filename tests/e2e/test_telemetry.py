@@ -55,7 +55,7 @@ def expect_fields(
 
     def missing() -> dict[str, set[str]]:
         # Without `traces`, Lambda traces no invocation of the queue.
-        always = LOG_FIELDS - {"span.xrayTraceId"}
+        always = set(LOG_FIELDS) - {"span.xrayTraceId"}
         wanted = {message: {*always, *line["fields"]} for message, line in promises.items()}
         left = {message: fields - seen(message, promises[message]) for message, fields in wanted.items()}
         return {message: fields for message, fields in left.items() if fields}
