@@ -21,6 +21,8 @@ from local.waiting import now_ms, wait_until
 
 #: Fields that are not documented: the name of the runtime's span.
 NOT_PROMISED = {"span.name"}
+#: The fields of every line. Without the setting `traces`, Lambda traces no invocation of the queues.
+ALWAYS = set(LOG_FIELDS) - {"span.xrayTraceId"}
 
 
 def flat(line: dict[str, Any]) -> set[str]:
@@ -54,9 +56,7 @@ def expect_fields(
         return set().union(*map(flat, lines))
 
     def missing() -> dict[str, set[str]]:
-        # Without `traces`, Lambda traces no invocation of the queue.
-        always = set(LOG_FIELDS) - {"span.xrayTraceId"}
-        wanted = {message: {*always, *line["fields"]} for message, line in promises.items()}
+        wanted = {message: {*ALWAYS, *line["fields"]} for message, line in promises.items()}
         left = {message: fields - seen(message, promises[message]) for message, fields in wanted.items()}
         return {message: fields for message, fields in left.items() if fields}
 
@@ -66,7 +66,7 @@ def expect_fields(
         time.sleep(1)
     assert missing() == {}
     for message, promised in promises.items():
-        assert seen(message, promised) == {*LOG_FIELDS, *promised["fields"]}, message
+        assert seen(message, promised) == {*ALWAYS, *promised["fields"]}, message
         levels = {line["level"] for line in logged(stack, promised, message, since_ms)}
         assert levels == {promised["level"]}, message
 
