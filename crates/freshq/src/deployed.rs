@@ -46,9 +46,9 @@ pub(crate) trait Deployed: Send + Sync {
     /// [`Failure`]: SQS did not respond; the message may or may not be sent.
     async fn send_message(&self, queue: &str, message: &Message) -> Result<(), Failure>;
 
-    /// Invokes a function asynchronously.
+    /// Invokes a function asynchronously with an event, a JSON text.
     ///
     /// # Errors
     /// [`Failure`]: Lambda did not respond; the function may or may not be invoked.
-    async fn invoke(&self, function: &str, event: &Value) -> Result<(), Failure>;
+    async fn invoke(&self, function: &str, event: &str) -> Result<(), Failure>;
 }

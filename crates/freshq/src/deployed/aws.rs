@@ -168,10 +168,10 @@ impl Deployed for AwsStack {
         self.send(queue, message).await
     }
 
-    async fn invoke(&self, function: &str, event: &Value) -> Result<()> {
+    async fn invoke(&self, function: &str, event: &str) -> Result<()> {
         let invoke = self.lambda.invoke().function_name(function);
         let invoke = invoke.invocation_type(InvocationType::Event);
-        let invoked = invoke.payload(Blob::new(event.to_string())).send().await;
+        let invoked = invoke.payload(Blob::new(event)).send().await;
         invoked.map_err(|error| failed("Invoke", error))?;
         Ok(())
     }

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use lifo_queue::time::Millis;
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::RawValue;
 
 use super::failure_queues;
 use crate::deployed::{Deployed, Message, Resource, Stack};
@@ -20,10 +22,27 @@ const REASON: &str = "reason";
 
 /// The destination to which a message is resent.
 pub(super) enum Target<'a> {
-    /// The function whose invocation failed, and the event to send.
-    Function(String, Value),
+    /// The function whose invocation failed, and the event to send, as JSON text.
+    Function(String, String),
     /// The queue from which SQS moved the message.
     Queue(&'a Resource),
+}
+
+/// The record of a failed asynchronous invocation
+/// (<https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-retain-records.html>).
+#[derive(Deserialize)]
+struct FailedInvocation<'a> {
+    #[serde(rename = "requestContext")]
+    context: RequestContext,
+    /// The text, because a parsed number may have other digits.
+    #[serde(rename = "requestPayload", borrow)]
+    event: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct RequestContext {
+    #[serde(rename = "functionArn")]
+    function: String,
 }
 
 /// The change made to a message.
@@ -113,11 +132,12 @@ pub(super) fn target<'a>(
             false => Ok(Target::Queue(source)),
         };
     }
-    let body: Value = serde_json::from_str(&message.body).unwrap_or_default();
-    let function = body.pointer("/requestContext/functionArn");
-    match (function.and_then(Value::as_str), body.get("requestPayload")) {
-        (Some(name), Some(event)) => Ok(Target::Function(name.to_owned(), event.clone())),
-        _ => Err(fault(
+    match serde_json::from_str::<FailedInvocation<'_>>(&message.body) {
+        Ok(failed) => {
+            let event = failed.event.get().to_owned();
+            Ok(Target::Function(failed.context.function, event))
+        }
+        Err(_) => Err(fault(
             "it is neither a failed invocation nor a message of a queue: the runbook, \"Messages in a failure queue\", says what to do"
                 .to_owned(),
         )),

@@ -139,7 +139,7 @@ impl Deployed for Fake {
         panic!("doctor changes nothing")
     }
 
-    async fn invoke(&self, _: &str, _: &Value) -> Result<()> {
+    async fn invoke(&self, _: &str, _: &str) -> Result<()> {
         panic!("doctor changes nothing")
     }
 
