@@ -94,7 +94,7 @@ ${markdownTable(['field', 'meaning'], fields())}
 | payload as JSON text | ${text} KiB | a DynamoDB item may have 400 KB, other attributes included |
 | payload as DynamoDB counts it | ${item} KiB | an array of many small numbers takes more there than as text |
 | nesting of the payload | ${depth} levels | DynamoDB allows 32 |
-| numbers in the payload | integers of 64 bits, others with the digits of a double | others would reach the runner with another value; the error names the path, such as \`payload.readings[3]\`, and the fix is a string |
+| numbers in the payload | integers of 64 bits, others as a program prints a double, with up to 17 digits: \`0.10000000000000001\` is delivered as \`0.1\` | others would reach the runner with another value; the error names the path, such as \`payload.readings[3]\`, and the fix is a string |
 | names in the payload | 1 to 65,535 bytes | [DynamoDB](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html) |
 
 ## The response

@@ -26,6 +26,9 @@ pub const MAX_DEPTH: usize = 31;
 /// Maximum length of a member's name, in bytes. The minimum is one character.
 const MAX_NAME_BYTES: usize = 65_535;
 
+/// Number of significant digits that distinguish all doubles.
+const DOUBLE_DIGITS: usize = 17;
+
 /// Maximum length of a value in an error message, in characters.
 const MAX_QUOTED: usize = 60;
 
@@ -164,6 +167,9 @@ pub(super) fn excerpt(text: &str) -> String {
 /// fraction with more digits than a double, would change (RFC 8259, section 6). DynamoDB rejects
 /// magnitudes below 1E-130, except 0. The standard library rounds a fraction to the nearest double,
 /// which `serde_json` does not.
+///
+/// Some producers print each double with 17 digits, for example 0.1 as `0.10000000000000001`. Such a
+/// text is delivered as `0.1`, which is the same double.
 fn number(text: &str) -> Option<Number> {
     let integer = text.parse::<u64>().map(Number::from);
     let integer = integer.or_else(|_| text.parse::<i64>().map(Number::from));
@@ -174,7 +180,12 @@ fn number(text: &str) -> Option<Number> {
     let size = float.abs();
     let is_in_range = size == 0.0 || (1e-130..18_446_744_073_709_551_616.0).contains(&size);
     let number = Number::from_f64(float).filter(|_| is_in_range)?;
-    (Decimal::read(text) == Decimal::read(&number.to_string())).then_some(number)
+    let given = Decimal::read(text);
+    let printed = |text: String| given == Decimal::read(&text);
+    let digits = given.significant_digits();
+    let is_double =
+        || (1..=DOUBLE_DIGITS).contains(&digits) && printed(format!("{float:.*e}", digits - 1));
+    (printed(number.to_string()) || is_double()).then_some(number)
 }
 
 #[cfg(test)]
@@ -206,7 +217,10 @@ mod tests {
             "12345678901234567890123",
             "12345678901234567.89",
             "9007199254740993.0",
+            "12345678901234567.0",
+            "9007199254740.9931",
             "0.1234567890123456789",
+            "0.100000000000000006",
             "1e-400",
             "1e-131",
             "1e30",
@@ -232,6 +246,23 @@ mod tests {
             "9007199254740993",
         ] {
             assert!(read_text(number).is_ok(), "{number}");
+        }
+    }
+
+    #[test]
+    fn double_printed_with_up_to_17_digits_is_the_same_double() {
+        // What C's printf prints with %.17g and %.16g.
+        for (text, delivered) in [
+            ("0.10000000000000001", "0.1"),
+            ("0.29999999999999999", "0.3"),
+            ("1.1000000000000001e-07", "1.1e-7"),
+            ("-273.14999999999998", "-273.15"),
+            ("5404.2999999999993", "5404.299999999999"),
+            ("0.3333333333333333", "0.3333333333333333"),
+        ] {
+            let payload = read_text(text).unwrap();
+            assert_eq!(payload.to_string(), delivered);
+            assert_eq!(payload.as_f64(), text.parse().ok());
         }
     }
 

@@ -25,6 +25,7 @@ async fn payload_number_is_delivered_with_its_value_or_rejected_with_its_path(
         ("1.2e2", json!(120)),
         ("-0.0", json!(0)),
         ("0.1", json!(0.1)),
+        ("0.10000000000000001", json!(0.1)),
         ("123456789.123456", json!(123_456_789.123_456)),
         ("1e18", json!(1_000_000_000_000_000_000_u64)),
         ("18446744073709551615", json!(u64::MAX)),
