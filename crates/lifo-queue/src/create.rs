@@ -34,6 +34,9 @@ use crate::trace;
 /// (<https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>).
 pub const MAX_TASKS: usize = 10_000;
 
+/// Some Windows programs begin a text with this character, which a JSON parser may ignore (RFC 8259, section 8.1).
+pub const BYTE_ORDER_MARK: char = '\u{feff}';
+
 const PARALLEL: usize = 16;
 
 /// The default for the longest expiry: ten years.

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{CreateReport, MAX_TASKS};
+use super::{BYTE_ORDER_MARK, CreateReport, MAX_TASKS};
 
 #[derive(Clone, Debug)]
 pub enum Request {
@@ -96,6 +96,8 @@ fn read_fields(mut fields: Fields<'_>, simulation: bool) -> Result<Request, Requ
 /// Parses the body of an HTTP request: either an operator's event or, as in ingest queue messages,
 /// one task or an array of tasks.
 pub fn read_body(body: &[u8], simulation: bool) -> Result<Request, HttpError> {
+    let marked = body.strip_prefix(BYTE_ORDER_MARK.encode_utf8(&mut [0; 4]).as_bytes());
+    let body = marked.unwrap_or(body);
     if body.is_empty() {
         return Err(HttpError::NoBody);
     }

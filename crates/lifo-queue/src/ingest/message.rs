@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use super::{DeadLetter, Delivery};
 use crate::create::spec::{self, InvalidTask, Origin};
-use crate::create::{CreateSettings, MAX_TASKS};
+use crate::create::{BYTE_ORDER_MARK, CreateSettings, MAX_TASKS};
 use crate::task::{NewTask, TaskId};
 use crate::time::Millis;
 
@@ -65,12 +65,13 @@ pub(super) fn read<'a>(
         place,
     };
     let mut contents = Contents::default();
-    if !body.trim_ascii_start().starts_with('[') {
+    let json = body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body);
+    if !json.trim_ascii_start().starts_with('[') {
         let id = || TaskId::from_stored(delivery.id.as_str());
-        contents.add(task(body, settings, origin(0), id), None, body);
+        contents.add(task(json, settings, origin(0), id), None, body);
         return contents;
     }
-    match serde_json::from_str::<Vec<&RawValue>>(body) {
+    match serde_json::from_str::<Vec<&RawValue>>(json) {
         Err(error) => contents.add(Err(NoTask::NoJson(error)), None, body),
         Ok(elements) if elements.len() > MAX_TASKS => {
             contents.add(Err(NoTask::TooMany(elements.len())), None, body);

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
+use lifo_queue::create::BYTE_ORDER_MARK;
 use serde_json::json;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
@@ -63,8 +64,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Line>> {
 
 /// Parses one task per non-empty line. Fails on any malformed line, so that no task is sent.
 fn parse(name: &str, text: &str) -> Result<Vec<Line>> {
-    // Some Windows programs begin a file with a byte order mark.
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let hash = format!("{:x}", Sha256::digest(text.as_bytes()));
     let hash = &hash[..HASH_LENGTH];
     let lines = text.lines().zip(1..);

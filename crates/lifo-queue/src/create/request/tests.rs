@@ -33,6 +33,16 @@ fn tasks_are_passed_on_as_written_without_validation() {
 }
 
 #[test]
+fn http_body_may_begin_with_a_byte_order_mark() {
+    for body in [r#"{"payload": 1}"#, r#"[{}]"#, r#"{"tasks": [{}]}"#] {
+        let request = read_body(format!("\u{feff}{body}").as_bytes(), false);
+        assert!(matches!(request, Ok(Request::Create(tasks)) if tasks.len() == 1));
+    }
+    let empty = read_body("\u{feff}".as_bytes(), false);
+    assert!(matches!(empty, Err(HttpError::NoBody)));
+}
+
+#[test]
 fn events_for_local_invocation_are_accepted() {
     let create = serde_json::from_str(include_str!(
         "../../../../../tests/events/create-tasks.json"

@@ -91,6 +91,19 @@ fn invalid_body_is_dead_lettered_unchanged_with_the_field_and_the_remedy() {
 }
 
 #[test]
+fn body_may_begin_with_a_byte_order_mark_and_is_dead_lettered_with_it() {
+    for (body, id) in [(r#"{"payload": 1}"#, "m1"), ("[{}]", "m1#0")] {
+        let message = delivery(&format!("\u{feff}{body}"));
+        let contents = contents(&message);
+        assert_eq!(contents.tasks[0].1.id.as_str(), id);
+        assert!(contents.wrong.is_empty(), "{contents:?}");
+    }
+    rejected("\u{feff}hello");
+    rejected("\u{feff}[{}");
+    rejected("\u{feff}{\"ttl\": 5}");
+}
+
+#[test]
 fn reason_for_an_sns_envelope_names_raw_message_delivery() {
     let envelope = json!({
         "Type": "Notification", "TopicArn": "arn:aws:sns:eu-west-1:1:t", "Message": "{}",
