@@ -163,22 +163,13 @@ function rateProblems({ processing: { ratePerSecond, burst } }: QueueSettings): 
   );
 }
 
-function breakerProblems({ processing: { breaker, groups, turn, maxIdleTurns } }: QueueSettings): Problem[] {
-  const idleBound = maxIdleTurns * ms(turn);
-  return [
-    ...problemIf(
-      groups?.breaker === true && !breaker.enabled,
-      'processing.groups.breaker',
-      'each group would have its own circuit breaker, but processing.breaker.enabled is false',
-      'omit processing.breaker.enabled, or omit processing.groups.breaker',
-    ),
-    ...problemIf(
-      breaker.enabled && ms(breaker.pauseAfter) >= idleBound,
-      'processing.breaker.pauseAfter',
-      `after maxIdleTurns (${maxIdleTurns}) turns of ${text(turn)} without a settled task the tail calls end, so the probes would end before the queue pauses after ${text(breaker.pauseAfter)}`,
-      `make pauseAfter shorter than ${seconds(idleBound)}, or raise maxIdleTurns`,
-    ),
-  ];
+function breakerProblems({ processing: { breaker, groups } }: QueueSettings): Problem[] {
+  return problemIf(
+    groups?.breaker === true && !breaker.enabled,
+    'processing.groups.breaker',
+    'each group would have its own circuit breaker, but processing.breaker.enabled is false',
+    'omit processing.breaker.enabled, or omit processing.groups.breaker',
+  );
 }
 
 function overloadProblems({ tasks, processing }: QueueSettings): Problem[] {

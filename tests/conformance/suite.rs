@@ -6,8 +6,7 @@ mod table;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lifo_queue::control::{Claim, IdleTurns, Pause, Release, Renewal};
-use lifo_queue::observed::Observed;
+use lifo_queue::control::{Carried, Claim, IdleTurns, Pause, Release, Renewal};
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::store::{
@@ -237,7 +236,6 @@ pub fn pause(until: Millis) -> Pause {
     Pause {
         until,
         reason: "maintenance".to_owned(),
-        busy: false,
         by: None,
     }
 }
@@ -259,11 +257,8 @@ pub fn release(owner: Uuid, if_requested_is: Option<u64>, idle_turns: IdleTurns)
         owner,
         if_requested_is,
         idle_turns,
-        recovered: true,
         rate_full_at: None,
-        breaker: None,
-        overloaded_since: None,
-        observed: Observed::default(),
+        carried: Carried::default(),
     }
 }
 
@@ -272,8 +267,6 @@ pub fn renewal(owner: Uuid, until: Millis) -> Renewal {
         owner,
         until,
         rate_full_at: None,
-        breaker: None,
-        overloaded_since: None,
-        observed: Observed::default(),
+        carried: Carried::default(),
     }
 }

@@ -45,7 +45,7 @@ MASKS = (
     # These values depend on earlier tests on the same queue.
     (
         re.compile(
-            r"\b(summary|wake-ups requested|last notification|burst allowance|redriven tasks|(?:idle turns|busy pauses) in a row) {2,}.*"
+            r"\b(summary|wake-ups requested|last notification|burst allowance|redriven tasks|(?:idle turns in a row|limit on concurrency)) {2,}.*"
         ),
         r"\1  <earlier>",
     ),

@@ -9,8 +9,7 @@ from __future__ import annotations
 from tests.guards.guard import guards_of
 
 _CORE = "crates/lifo-queue/src"
-#: Template for `str.format` of the source text that returns a task.
-_RETURNED = "returned(not_before, {counts}, reason, Why::{why})"
+
 
 GUARDS = guards_of(
     {
@@ -134,22 +133,26 @@ GUARDS = guards_of(
         },
         f"{_CORE}/process/attempt/verdict.rs": {
             "count busy as an attempt": (
-                _RETURNED.format(counts="false", why="Busy"),
-                _RETURNED.format(counts="true", why="Busy"),
+                "true => returned(at, false, reason, Why::Busy),",
+                "true => returned(at, true, reason, Why::Busy),",
             ),
             "retry without backoff when the downstream asks for it": (
                 "asked.min(MAX_RETRY_AFTER).max(jitter)",
                 "asked.min(MAX_RETRY_AFTER)",
             ),
-            "count an attempt although the circuit breaker is open": (
-                _RETURNED.format(counts="false", why="Unavailable"),
-                _RETURNED.format(counts="true", why="Unavailable"),
+            "count an attempt that the downstream cannot answer": (
+                "        returned(not_before, false, reason, why)",
+                "        returned(not_before, true, reason, why)",
             ),
         },
         f"{_CORE}/process/turn/gate.rs": {
             "continue after the processor lease was lost": (
                 "LeaseState::Others => return Gate::End(TurnEnd::LeaseLost),",
                 "LeaseState::Others => {}",
+            ),
+            "end a turn beside a long run": (
+                "let goes_on = now < self.last_start && self.has_old_run(now);",
+                "let goes_on = now < self.stop_taking && self.has_old_run(now);",
             ),
         },
         f"{_CORE}/wake.rs": {
@@ -219,34 +222,46 @@ GUARDS = guards_of(
                 "while report.errors == 0",
             ),
         },
-        f"{_CORE}/process/downstream/breaker.rs": {
+        f"{_CORE}/process/health/breaker.rs": {
             "never open the circuit breaker": (
-                "self.threshold.is_some_and(|most| self.opens_at(most))",
-                "self.threshold.is_some_and(|most| most > 1_000 && self.opens_at(most))",
+                "self.without_result >= RUNS_TO_OPEN {",
+                "self.without_result >= 1_000 * RUNS_TO_OPEN {",
             ),
             "probe with the newest task only": (
-                "if !farthest {",
-                "if open.probes < u32::MAX {",
+                "let any = open.probes.is_multiple_of(2) || open.probes >= PROBES_OF_NEWEST;",
+                "let any = open.probes == u32::MAX;",
             ),
-            "probe with the oldest untried task": (
-                "untried.into_iter().max_by_key",
-                "untried.into_iter().min_by_key",
+            "probe before the wait that a busy downstream asked for": (
+                "let asked = self.asked_until.filter(|_| !ignores);",
+                "let asked = self.asked_until.filter(|at| !ignores && at.0 == 0);",
             ),
             "keep the circuit breaker open after a result": (
-                "Signal::Result => self.got_result(now),",
-                "Signal::Result => self.without_result.clear(),",
+                "        self.tried.clear();\n        self.open = None;",
+                "        self.tried.clear();",
+            ),
+            "close a circuit breaker that an operator holds open": (
+                "self.close();\n        if self.is_held(now) {\n            self.open_at(now, false);",
+                "self.close();\n        if self.is_held(now) {",
+            ),
+        },
+        f"{_CORE}/process/health.rs": {
+            "charge a run without a result in an outage": (
+                "self.newest_result.is_some_and(|result| result > since)",
+                "self.newest_result.is_none_or(|result| result > since)",
+            ),
+            "charge no run without a result": (
+                "self.newest_result.is_some_and(|result| result > since)",
+                "self.newest_result.is_some_and(|result| result.0 > since.0 * 2)",
+            ),
+            "charge a probe that ends after the outage": (
+                "self.probes.remove(task) || self.breaker.is_held(now)",
+                "!self.probes.remove(task) && self.breaker.is_held(now)",
             ),
         },
         f"{_CORE}/process/turn.rs": {
             "forget an open circuit breaker at a release": (
-                "let breaker = self.downstream.lock().queue().open_breaker();",
-                "let breaker = self.downstream.lock().queue().open_breaker().filter(|open| open.probes == u32::MAX);",
-            ),
-        },
-        f"{_CORE}/process/downstream.rs": {
-            "pause the queue although a run got a result": (
-                "self.walls.got_result(self.breaker.newest_run());",
-                "let _ = self.breaker.newest_run();",
+                "..self.downstream.lock().carried()",
+                "..Carried::default()",
             ),
         },
         f"{_CORE}/process/turn/probe.rs": {
@@ -255,11 +270,7 @@ GUARDS = guards_of(
                 "new head.",
             ),
         },
-        f"{_CORE}/process/downstream/breaker/hand.rs": {
-            "close a circuit breaker that an operator holds open": (
-                "self.close();\n        if self.is_held(now) {\n            self.open_at(now);",
-                "self.close();\n        if self.is_held(now) {",
-            ),
+        f"{_CORE}/process/health/breaker/hand.rs": {
             "ignore an operator that closes the circuit breaker": (
                 "self.know(control, now);\n        if !self.is_held(now) {",
                 "self.know(control, now);\n        if !self.is_held(now) && self.hand.commands == u64::MAX {",
@@ -275,7 +286,7 @@ GUARDS = guards_of(
                 '.condition_expression("changes = :changes OR attribute_exists(changes)")',
             ),
         },
-        f"{_CORE}/process/downstream/groups.rs": {
+        f"{_CORE}/process/health/groups.rs": {
             "start groups with full burst allowances after a crash": (
                 "false => Some(now),",
                 "false => states.learned.empty_at,",
@@ -293,22 +304,16 @@ GUARDS = guards_of(
                 "if !is_known && until == Millis::MAX {",
             ),
         },
-        f"{_CORE}/process/downstream/breakers.rs": {
-            "open the breaker of a group as late as that of a queue": (
-                "ledger.breaker.opens_early();",
-                "if last_start == Millis::MAX {\n        ledger.breaker.opens_early();\n    }",
-            ),
-        },
         f"{_CORE}/process/groups.rs": {
             "probe with the newest task of a group each time": (
                 "let is_probed = gates.is_probed(name);",
                 "let is_probed = gates.is_probed(name) && name.is_empty();",
             ),
         },
-        f"{_CORE}/process/downstream/groups/learning.rs": {
+        f"{_CORE}/process/health/groups/learning.rs": {
             "leave a breaker of a group out of what the turn learned": (
-                "learned.breaker = breakers.open(name);",
-                "learned.breaker = breakers.open(name).filter(|open| open.probes == u32::MAX);",
+                "learned.breaker = health.open_breaker();",
+                "learned.breaker = health.open_breaker().filter(|open| open.probes == u32::MAX);",
             ),
         },
         f"{_CORE}/sweep/pending.rs": {

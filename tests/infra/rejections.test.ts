@@ -28,7 +28,7 @@ const REJECTED: [rule: string, settings: PartialQueueSettings, setting: string][
   ],
   [
     'turn + task timeout + margin > function timeout',
-    { processing: { turn: seconds(81) } },
+    { processing: { turn: seconds(201) } },
     'processing.functionTimeout',
   ],
   ['index lag as long as the turn', { processing: { turn: seconds(2) } }, 'processing.indexLag'],
@@ -100,11 +100,6 @@ const REJECTED: [rule: string, settings: PartialQueueSettings, setting: string][
     'alarms.oldestPending',
   ],
   [
-    'a breaker that outlasts the idle bound',
-    { processing: { breaker: { pauseAfter: seconds(600) } } },
-    'processing.breaker.pauseAfter',
-  ],
-  [
     'a latency that no run exceeds',
     { processing: { targetLatency: seconds(30) } },
     'processing.targetLatency',
@@ -150,12 +145,15 @@ const ACCEPTED: [limit: string, settings: PartialQueueSettings][] = [
     { processing: { heartbeat: seconds(5), processorLease: seconds(15) } },
   ],
   ['a lease as long as the wait for the retry', { processing: { processorLease: seconds(60) } }],
-  ['event age = timeout + wait', { processing: { maxEventAge: seconds(180) } }],
+  ['event age = timeout + wait', { processing: { maxEventAge: seconds(300) } }],
   ['a minute of event age without a retry', { processing: { retryAttempts: 0, maxEventAge: seconds(60) } }],
   ['a long lease without a retry', { processing: { retryAttempts: 0, processorLease: seconds(90) } }],
   ["the stream's limits", { stream: { batchSize: 1, batchWindow: seconds(300), maxRecordAge: days(7) } }],
   ['no direct writers, with a longest expiry', { tasks: { allowDirectWrites: false, maxTtl: minutes(60) } }],
-  ['a breaker a second below the idle bound', { processing: { breaker: { pauseAfter: seconds(599) } } }],
+  [
+    'a pause without effect, longer than the idle bound',
+    { processing: { breaker: { pauseAfter: seconds(600) } } },
+  ],
   ['an interval of two targets', codel(seconds(1), seconds(2))],
   ['a latency below the task timeout', { processing: { targetLatency: millis(29_999) } }],
   [
@@ -191,7 +189,7 @@ test('turns longer than the maximum timeout of a function are not told to raise 
 test('the error contains every broken rule and its remedy', () => {
   const build = () =>
     Synthesized.queue({
-      processing: { turn: seconds(90), heartbeat: seconds(10), burst: 3 },
+      processing: { turn: seconds(90), functionTimeout: seconds(120), heartbeat: seconds(10), burst: 3 },
       tasks: { allowDirectWrites: false },
       stream: { batchSize: 0 },
       runner: TaskRunner.simulated({ capacity: 0 }),

@@ -2,6 +2,7 @@
 //! outlives a turn.
 
 mod groups;
+mod health;
 mod limit;
 
 use std::time::Duration;
@@ -13,6 +14,7 @@ pub use self::groups::{
     GroupChange, GroupChanged, GroupOverride, GroupPause, GroupStates, LearnedGroup, LearnedGroups,
     MAX_OVERRIDES,
 };
+pub use self::health::{Carried, Cause, Health, OpenBreaker};
 pub use self::limit::{OperatorLimit, OperatorLimits, OperatorRate};
 
 use crate::observed::Observed;
@@ -37,15 +39,14 @@ pub struct Control {
     pub notified_by: Option<String>,
     /// Consecutive turns that settled no task (rule 10).
     pub idle_turns: u32,
-    /// Number of consecutive pauses that processors started because the downstream was busy or
-    /// rejected tasks. After such a pause, the next turn starts with one slot.
-    pub busy_pauses: u32,
     /// Time at which the rate limit's bucket is full again.
     pub rate_full_at: Option<Millis>,
     /// Redriven tasks. They lower the minimum sort key of index reads.
     pub redriven: Option<RedrivenTasks>,
     /// The circuit breaker, while it is open.
     pub breaker: Option<OpenBreaker>,
+    /// Other facts about the downstream, for the next processor and for operators.
+    pub health: Health,
     /// Operators' commands to the circuit breaker.
     pub breaker_by_hand: BreakerByHand,
     /// Operators' limits on starts, active or ended.
@@ -76,7 +77,8 @@ impl Author {
         Self { name, at }
     }
 
-    /// Whether a processor paused the queue because of the downstream.
+    /// Whether a processor paused the queue because of the downstream. Processors of earlier
+    /// versions did.
     #[must_use]
     pub fn is_processor(&self) -> bool {
         self.name == Self::PROCESSOR
@@ -99,15 +101,6 @@ pub struct BreakerHold {
     pub until: Millis,
     /// The reason, for operators.
     pub reason: String,
-}
-
-/// An open circuit breaker, as written by a processor's most recent renewal or release.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OpenBreaker {
-    /// Time at which the breaker opened.
-    pub since: Millis,
-    /// Number of failed probes since the breaker opened.
-    pub probes: u32,
 }
 
 /// The redriven tasks. Because they keep their `taskCreated`, the minimum sort key of index reads
@@ -171,6 +164,17 @@ impl Control {
         let capacity = self.observed.capacity?;
         let counts = capacity.is_recent(now) || self.is_paused(now);
         counts.then(|| capacity.per_second())
+    }
+
+    /// State that the previous processor left.
+    #[must_use]
+    pub fn carried(&self) -> Carried {
+        Carried {
+            breaker: self.breaker,
+            health: self.health,
+            overloaded_since: self.overloaded_since,
+            observed: self.observed.clone(),
+        }
     }
 
     /// Whether an event other than `event` set the start marker and the marker has not expired.
@@ -253,12 +257,8 @@ pub struct Renewal {
     /// Like [`Claim::rate_full_at`], but for a rate limit that an operator changed after the claim.
     /// `None` leaves the stored time unchanged.
     pub rate_full_at: Option<Millis>,
-    /// The current circuit breaker; `None` while it is closed.
-    pub breaker: Option<OpenBreaker>,
-    /// Start of the overload; `None` without overload.
-    pub overloaded_since: Option<Millis>,
-    /// The processor's observations.
-    pub observed: Observed,
+    /// State for the next processor.
+    pub carried: Carried,
 }
 
 /// The result of a renewal.
@@ -284,17 +284,10 @@ pub struct Release {
     pub if_requested_is: Option<u64>,
     /// Change to the number of idle turns.
     pub idle_turns: IdleTurns,
-    /// Whether the turn settled a task and did not end because of a pause. If true, the next turn
-    /// starts with all slots.
-    pub recovered: bool,
     /// Time at which the rate limit's bucket is full again; `None` without a limit.
     pub rate_full_at: Option<Millis>,
-    /// The circuit breaker at the end of the turn; `None` if it is closed.
-    pub breaker: Option<OpenBreaker>,
-    /// Start of the overload; `None` without overload.
-    pub overloaded_since: Option<Millis>,
-    /// The processor's observations.
-    pub observed: Observed,
+    /// State for the next processor.
+    pub carried: Carried,
 }
 
 /// Change to the number of consecutive turns that settled no task (rule 10).
@@ -334,9 +327,6 @@ pub struct Pause {
     pub until: Millis,
     /// The reason, for operators.
     pub reason: String,
-    /// Whether a processor pauses the queue because the downstream is busy or rejects tasks. If true,
-    /// the next turn starts with one slot, and the next pause for a busy downstream is longer.
-    pub busy: bool,
     /// The author, for operators.
     pub by: Option<Author>,
 }

@@ -167,7 +167,6 @@ impl Operator {
         let pause = Pause {
             until: now.plus(time),
             reason: reason.to_owned(),
-            busy: false,
             by: Some(Author {
                 name: author.to_owned(),
                 at: now,

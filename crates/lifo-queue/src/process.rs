@@ -11,7 +11,7 @@
 //! | `groups`, `heads` | the choice among groups of tasks, and the reads that it needs |
 //! | `rate` | the limit on starts per second |
 //! | `read` | reads of the index, on demand or in advance |
-//! | `downstream` | the downstream's ledger: circuit breaker, concurrency, automatic pauses |
+//! | `health` | the health of the downstream: circuit breaker, concurrency, cost of runs without a result |
 //! | `capacity` | the downstream's capacity, for ingest admission |
 //! | `codel` | overload: whether only new tasks start |
 //! | `attempt` | one attempt at a task: take, run, settle or return |
@@ -23,12 +23,12 @@
 mod attempt;
 mod capacity;
 mod codel;
-mod downstream;
 mod error;
 mod filter;
 mod finish;
 mod groups;
 mod heads;
+mod health;
 mod heartbeat;
 mod observations;
 mod rate;
@@ -43,9 +43,9 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 pub use self::codel::CodelSettings;
-use self::downstream::GroupLimits;
-pub use self::downstream::{FIRST_PROBE, LONGEST_PROBE};
 pub use self::error::{FailedTurn, TurnError};
+use self::health::GroupLimits;
+pub use self::health::{FIRST_PROBE, LONGEST_PROBE, RUNS_TO_OPEN};
 pub use self::select::{DEEP_PAGE, DEEP_PAGE_PAUSE, MAX_HEAD, MAX_PAGE_AGE};
 pub use self::settings::{BreakerSettings, GroupSettings, Invocation, ProcessSettings, RateLimit};
 pub use self::summary::{Exit, TurnSummary};
@@ -124,8 +124,12 @@ impl Processor {
         };
         let groups = self.groups(&control, started).await?;
         let mut turn = Turn::start(self, owner, control, groups, until, invocation.deadline);
-        let end = turn.work().await;
-        let end = turn.drain(end).await;
+        let end = loop {
+            let end = turn.work().await;
+            if turn.drain(&end).await {
+                break end;
+            }
+        };
         let mut stopped = turn.stop().await;
         let finished = self.finish(end, &mut stopped).await;
         let mut summary = stopped.summary;

@@ -100,8 +100,6 @@ pub const PAUSE_REASON: &str = "pauseReason";
 pub const PAUSED_BY: &str = "pausedBy";
 /// Control item: when the queue was paused (N, milliseconds).
 pub const PAUSED_AT: &str = "pausedAt";
-/// Control item: number of consecutive pauses caused by a busy or rejecting downstream (N).
-pub const BUSY_PAUSES: &str = "busyPauses";
 /// Control item: when the rate limit's bucket is full again (N, milliseconds).
 pub const RATE_FULL_AT: &str = "rateFullAt";
 /// Control item: `taskCreated` of the oldest redriven task (N, milliseconds).
@@ -125,6 +123,8 @@ pub const BREAKER_COMMANDS: &str = "breakerCommands";
 /// Control item: the operators' limits on starts (M), an
 /// [`OperatorLimits`](crate::control::OperatorLimits).
 pub const LIMITS: &str = "limits";
+/// Control item: facts about the downstream (M), a [`Health`](crate::control::Health).
+pub const HEALTH: &str = "health";
 /// Control item: start of the overload (N, milliseconds); absent without overload.
 pub const OVERLOADED_SINCE: &str = "overloadedSince";
 /// Control item: the processors' observations (M), an [`Observed`](crate::observed::Observed).

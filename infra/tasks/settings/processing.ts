@@ -4,21 +4,19 @@ import { LONGEST_TIMEOUT_S } from '../../lambda/ranges';
 import * as setting from '../../lambda/setting';
 
 /**
- * The circuit breaker. In most cases, it opens when `max(10, concurrency + 2)` distinct tasks found the downstream
- * unavailable (5xx, no connection, no response in time), with no success or failure in between. While it is open, only
- * probes start, one at a time, and no task loses an attempt. The first success or failure closes it.
- * `docs/explanation/circuit-breaker.md` describes the other cases.
+ * The circuit breaker. It opens after five consecutive runs without a success or failure, because the downstream is
+ * unavailable (5xx, no connection, no response in time), busy or rejects the requests. While it is open, only probes
+ * start, one at a time. The first success or failure closes it. `docs/explanation/circuit-breaker.md` has the details.
  */
 export interface BreakerSettings {
   /**
-   * Whether to use a circuit breaker. Without one, tasks lose attempts while the downstream is unavailable.
+   * Whether to use a circuit breaker. Without one, tasks lose attempts while the downstream is unavailable or rejects
+   * the requests.
    * @default true
    */
   readonly enabled?: boolean;
   /**
-   * How long the breaker stays open before a failed probe pauses the queue for {@link ProcessingSettings.pause}. The
-   * turn after the pause starts with one probe. In whole seconds; must be shorter than
-   * {@link ProcessingSettings.maxIdleTurns} × {@link ProcessingSettings.turn}, after which the tail calls end.
+   * A setting of the previous release, without effect: a long outage no longer pauses the queue. Remove it.
    * @default - 8 minutes, or 80 % of maxIdleTurns × turn if that is shorter
    */
   readonly pauseAfter?: Duration;
@@ -48,8 +46,8 @@ export type TaskOrder = 'newest-first' | 'oldest-key-first';
 
 /**
  * Limits for each group of tasks. `freshq limit --group` overrides them for one group. A group that has reached a
- * limit is closed: its tasks aren't due, while tasks of other groups start. With a limit or a breaker, a busy response
- * with `Retry-After` also closes only the task's group, until that time.
+ * limit is closed: its tasks aren't due, while tasks of other groups start. With a limit or a breaker, busy responses
+ * concern only the task's group: from the second consecutive one on, the group is closed until the `Retry-After`.
  */
 export interface GroupSettings {
   /**
@@ -66,9 +64,8 @@ export interface GroupSettings {
   readonly ratePerSecond?: number;
   /**
    * Whether each group has its own circuit breaker, for example because each tenant has its own endpoint. While a group's
-   * endpoint is unavailable, only probes of this group start, and other groups are not affected. A group's breaker opens
-   * after two consecutive runs of the group found the endpoint unavailable. Where {@link ProcessingSettings.breaker} or
-   * rejected requests would pause the queue, only the group is closed for {@link ProcessingSettings.pause}.
+   * endpoint is unavailable, busy or rejects its requests, only probes of this group start, and other groups are not
+   * affected.
    * @default false, one circuit breaker for the queue
    */
   readonly breaker?: boolean;
@@ -86,7 +83,8 @@ export interface ProcessingSettings {
    */
   readonly order?: TaskOrder;
   /**
-   * How long a turn takes new tasks.
+   * How long a turn takes new tasks. It goes on while a run is older than half a second, because no task starts between
+   * two turns, until one {@link taskTimeout} before the function must end.
    * @default 60 seconds
    */
   readonly turn?: Duration;
@@ -101,8 +99,9 @@ export interface ProcessingSettings {
    */
   readonly deadlineMargin?: Duration;
   /**
-   * Timeout of the function: at least turn + taskTimeout + deadlineMargin.
-   * @default 2 minutes
+   * Timeout of the function: at least turn + taskTimeout + deadlineMargin. With more time, long runs do not delay the
+   * tasks behind them at the end of a turn.
+   * @default 4 minutes
    */
   readonly functionTimeout?: Duration;
   /**
@@ -182,8 +181,7 @@ export interface ProcessingSettings {
    */
   readonly clockSkew?: Duration;
   /**
-   * Duration of an automatic pause, for example when the downstream rejects the queue's requests (wrong credentials,
-   * wrong address). A pause for a busy downstream can be shorter.
+   * A setting of the previous release, without effect: the queue no longer pauses itself. Remove it.
    * @default 5 minutes
    */
   readonly pause?: Duration;
@@ -241,7 +239,7 @@ export const PROCESSING = {
   taskTimeout: setting.duration(Duration.seconds(30), 1),
   deadlineMargin: setting.duration(Duration.seconds(10), 0),
   functionTimeout: setting.wholeSeconds(
-    Duration.minutes(2),
+    Duration.minutes(4),
     1,
     LONGEST_TIMEOUT_S,
     'the maximum timeout of a function',

@@ -48,8 +48,8 @@ export interface TaskSettings {
    */
   readonly maxBusyReturns?: number;
   /**
-   * Maximum number of times that an open circuit breaker ({@link ProcessingSettings.breaker}) can return a task without
-   * using up an attempt, beyond {@link maxBusyReturns}: 0 to 100,000. After HTTP 500, the maximum is 30.
+   * Maximum number of runs without a success or failure that return a task without using up an attempt, while no other
+   * task gets one, beyond {@link maxBusyReturns}: 0 to 100,000.
    * @default 500
    */
   readonly maxUnavailableReturns?: number;

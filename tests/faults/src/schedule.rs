@@ -79,9 +79,8 @@ impl Schedule {
     /// Adds a circuit breaker to half of the schedules, an outage to a sixth, and CoDel and a
     /// target latency to a third each.
     fn with_outages(mut self, rng: &mut Rng) -> Self {
-        let seconds = Duration::from_secs;
         self.settings.process.breaker = rng.bool().then(|| BreakerSettings {
-            pause_after: seconds(*pick(rng, &[3, 30, 480])),
+            former_pause_after: Duration::from_secs(1),
             max_returns: *pick(rng, &[1, 500]),
         });
         if rng.u32(0..6) == 0 {
@@ -209,7 +208,6 @@ fn settings(rng: &mut Rng) -> CloudSettings {
     settings.process.max_attempts = rng.u32(2..=5);
     settings.process.max_busy_returns = rng.u32(2..=6);
     settings.process.max_idle_turns = *pick(rng, &[1, 3, 10]);
-    settings.process.pause = seconds(*pick(rng, &[20, 300]));
     settings.process.backoff = Backoff {
         base: seconds(1),
         max: seconds(*pick(rng, &[5, 60, 300])),

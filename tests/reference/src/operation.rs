@@ -308,7 +308,6 @@ rules! {
     ReleaseNotOurs: "release: rejected, the lease is another's or free";
 
     Pause: "pause: no task starts";
-    PauseBusy: "pause: no task starts, because the downstream is busy";
     PauseShorter: "pause: lost, a longer pause exists";
     Resume: "resume: the pause is over";
     HoldBreaker: "hold_breaker: the last hold counts, and processors' breakers stay";

@@ -47,7 +47,7 @@ impl DevQueue {
 
     async fn release(&self) -> Result<(), StoreError> {
         let control = self.store.control().await?;
-        let Some(lease) = control.lease else {
+        let Some(lease) = &control.lease else {
             return Ok(());
         };
         if self.has_groups {
@@ -57,11 +57,8 @@ impl DevQueue {
             owner: lease.owner,
             if_requested_is: None,
             idle_turns: IdleTurns::Keep,
-            recovered: false,
             rate_full_at: control.rate_full_at,
-            breaker: control.breaker,
-            overloaded_since: control.overloaded_since,
-            observed: control.observed,
+            carried: control.carried(),
         };
         self.store.release(&release).await.map(drop)
     }

@@ -19,7 +19,7 @@ use crate::time_format::{exact, rate, relative, rough, tenths};
 use crate::verbs::{StatusReport, cause, pause, payload_preview};
 
 /// Facts of `freshq status` that the page does not show.
-const HIDDEN: [&str; 10] = [
+const HIDDEN: [&str; 9] = [
     "summary",
     "queue",
     "account",
@@ -27,7 +27,6 @@ const HIDDEN: [&str; 10] = [
     "wake-ups requested",
     "last notification",
     "idle turns in a row",
-    "busy pauses in a row",
     "burst allowance",
     "redriven tasks",
 ];

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use lifo_queue::control::{Author, Control};
+use lifo_queue::control::{Author, Cause, Control};
 use lifo_queue::observed::LastResponse;
 use lifo_queue::operate::{FoundTask, Status};
 use lifo_queue::schema;
@@ -278,8 +278,14 @@ fn finding(status: &Status, tasks: &Tasks) -> Option<String> {
         return Some("an operator holds the circuit breaker open, so only probes start".to_owned());
     }
     if control.breaker.is_some() {
-        let cause = described(last, "the downstream is unavailable");
+        let otherwise = control.health.cause.unwrap_or(Cause::Unavailable).text();
+        let cause = described(last, otherwise);
         return Some(format!("{cause}, so only probes start"));
+    }
+    if let Some((limit, failed)) = control.health.limit.zip(control.health.failed_limit) {
+        return Some(format!(
+            "the downstream was busy with {failed} concurrent tasks, so at most {limit} run"
+        ));
     }
     if failed > succeeded {
         return Some(format!(

@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use clap::Args;
-use lifo_queue::control::{GroupPause, GroupStates, LearnedGroup, OpenBreaker, OperatorLimit};
+use lifo_queue::control::{
+    Cause, GroupPause, GroupStates, Health, LearnedGroup, OpenBreaker, OperatorLimit,
+};
 use lifo_queue::operate::{GroupDepth, GroupDepths};
 use lifo_queue::time::Millis;
 use serde_json::{Value, json};
@@ -64,8 +66,8 @@ pub(crate) struct Row<'a> {
     pub(crate) pause: Option<&'a GroupPause>,
     /// Time until which none of the group's tasks is due; `None` if the group is open.
     pub(crate) closed_until: Option<Millis>,
-    /// The reason why the processor closed the group.
-    reason: Option<&'a str>,
+    /// The last facts about the group's downstream.
+    health: Health,
     /// The open circuit breaker, as of the end of the last turn.
     breaker: Option<OpenBreaker>,
 }
@@ -116,7 +118,7 @@ impl GroupsReport {
             limit: overridden.and_then(|one| overrides::limit_of(one, self.now)),
             pause: overridden.and_then(|one| overrides::pause_of(one, self.now)),
             closed_until: self.states.closed_until(name, self.now),
-            reason: learned.and_then(|group| group.reason.as_deref()),
+            health: learned.map(|group| group.health).unwrap_or_default(),
             breaker: learned.and_then(|group| group.breaker),
         }
     }
@@ -137,8 +139,9 @@ impl Row<'_> {
         let paused = self.pause.map(|pause| overrides::pause(pause, now));
         let closed = self.closed_until.filter(|_| paused.is_none());
         let reason = self
-            .reason
-            .map_or(String::new(), |reason| format!(": {reason}"));
+            .health
+            .cause
+            .map_or(String::new(), |cause| format!(": {}", cause.text()));
         let closed = closed.map(|until| format!("closed until {}{reason}", exact(until)));
         let breaker = self.breaker.map(|open| {
             let (since, probes) = (age(open.since, now), open.probes);
@@ -172,7 +175,7 @@ impl Row<'_> {
             "newestMs": age(newest),
             "oldestMs": age(oldest),
             "closedUntil": self.closed_until.map(exact),
-            "closedBecause": self.closed_until.and(self.reason),
+            "closedBecause": self.closed_until.and(self.health.cause).map(Cause::text),
             "breaker": self.breaker.map(|open| json!({
                 "since": exact(open.since),
                 "failedProbes": open.probes,

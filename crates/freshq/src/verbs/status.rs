@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use clap::Args;
+use lifo_queue::control::Cause;
 use lifo_queue::control::ProcessorLease;
 use lifo_queue::observed::LimitSettings;
 use lifo_queue::operate::{self, Keys, Suspect};
@@ -28,8 +29,8 @@ use crate::time_format::{FIRST_MILLIS, exact, moment, rate, relative, rough, ten
 /// it, created and ended tasks are compared.
 /// "last response" is the last without success; tasks may have succeeded since. "superseded states"
 /// were replaced by newer tasks with their key before they ran. A notification suppresses others for 10 s.
-/// An idle turn is a run of the processor that settled no task, and a busy pause one that a
-/// processor started because the downstream was busy or rejected tasks.
+/// An idle turn is a run of the processor that settled no task. A busy or slow downstream lowers the
+/// limit on concurrency.
 #[derive(Debug, Args)]
 pub(crate) struct Status {}
 
@@ -150,6 +151,34 @@ impl StatusReport {
         match control.notified_until.filter(|until| until > now) {
             None => "none".to_owned(),
             Some(until) => format!("suppresses others until {}", moment(until, *now)),
+        }
+    }
+
+    /// Describes how many slots start tasks, and why not all.
+    fn slots(&self) -> String {
+        let operate::Status { control, now, .. } = &self.status;
+        let health = &control.health;
+        let why = health.cause.map(Cause::text);
+        if control.is_breaker_open(*now) {
+            let next = health.next_probe.filter(|at| at > now);
+            let next = next.map(|at| format!(", the next {}", relative(at, *now)));
+            let why = why.map(|why| format!("; {why}"));
+            return format!(
+                "only probes start{}{}",
+                next.unwrap_or_default(),
+                why.unwrap_or_default()
+            );
+        }
+        match (control.observed.limits, health.limit) {
+            (None, _) => "unknown".to_owned(),
+            (Some(limits), None) => format!("all {} slots", limits.concurrency),
+            (Some(limits), Some(limit)) => {
+                let why = health.failed_limit.map_or_else(
+                    || "slow runs lowered it".to_owned(),
+                    |failed| format!("the downstream was busy at {failed}"),
+                );
+                format!("{limit} of {} slots; {why}", limits.concurrency)
+            }
         }
     }
 
@@ -294,7 +323,7 @@ impl StatusReport {
             ("wake-ups requested", control.requested.to_string()),
             ("last notification", self.notification()),
             ("idle turns in a row", control.idle_turns.to_string()),
-            ("busy pauses in a row", control.busy_pauses.to_string()),
+            ("limit on concurrency", self.slots()),
             ("circuit breaker", self.breaker()),
             ("overloaded", self.overload()),
             ("burst allowance", self.rate()),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{Author, OpenBreaker, OperatorLimit};
+use super::{Author, Health, OpenBreaker, OperatorLimit};
 use crate::task::GroupName;
 use crate::time::Millis;
 
@@ -98,15 +98,15 @@ pub struct LearnedGroup {
     /// Earliest time of the next start that the group's rate and circuit breaker allow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_start: Option<Millis>,
-    /// Time until which the group is closed at the downstream's request or by a processor.
+    /// Time until which the group is closed at the downstream's request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_until: Option<Millis>,
-    /// Why the processor closed the group, for operators.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
     /// The open circuit breaker of the group; `None` while it is closed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub breaker: Option<OpenBreaker>,
+    /// Other facts about the group's downstream, in a queue with one circuit breaker per group.
+    #[serde(default, skip_serializing_if = "Health::is_at_rest")]
+    pub health: Health,
     /// Expiry times of leases that a turn could not end. Tasks with these leases count as running.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leases: Vec<Millis>,

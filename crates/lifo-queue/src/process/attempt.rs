@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use self::steps::{Ended, after};
 use self::verdict::Verdict;
 use super::ProcessSettings;
-use super::downstream::{Ruling, Run, SharedDownstream, Signal};
+use super::health::{Ruling, Run, SharedDownstream, Signal};
 use crate::runner::{Outcome, TaskRunner};
 use crate::store::{Candidate, QueueStore, StoreError, TakeOutcome, TakeRequest};
 use crate::task::{Lease, LeaseToken, Settlement, TakenTask, TaskId};
@@ -102,7 +102,6 @@ impl Attempts {
                 );
                 let started = self.clock.now();
                 start_age = Some(started.since(taken.task.task_created));
-                let number = self.downstream.lock().run_started(&task);
                 let outcome = self.run(&taken).await;
                 let response = run_log::response(outcome.as_ref());
                 trace::responded(response);
@@ -113,19 +112,12 @@ impl Attempts {
                 let ended = self.clock.now();
                 ran = Some(ended.since(started));
                 let run = Run {
-                    number,
                     started,
                     ended,
+                    first: taken.task.total_attempts == 1,
                 };
                 let signal = Signal::from(outcome.as_ref());
-                let jitter = match signal {
-                    Signal::Busy { .. } => fastrand::f64(),
-                    _ => 0.0,
-                };
-                let ruling = self
-                    .downstream
-                    .lock()
-                    .run_ended(&run, &task, signal, jitter);
+                let ruling = self.downstream.lock().run_ended(&run, &task, signal);
                 let end = self.settle_by(&taken, outcome, suspect, ruling).await;
                 let result = end.as_ref().ok().map(|ended| &ended.end);
                 if run_log::is_due(result, self.settings.logged_successes, fastrand::f64) {
@@ -213,7 +205,6 @@ impl Attempts {
                 let end = match &settlement {
                     Settlement::Success => End::Succeeded,
                     Settlement::Failure { .. } => {
-                        self.downstream.lock().of(&taken.task.task_id).failed();
                         // The log omits the reason, because it quotes the downstream's response,
                         // which can contain the payload.
                         let (task_id, attempt) = (&taken.task.task_id, taken.task.attempt);
@@ -229,10 +220,6 @@ impl Attempts {
             }
             Verdict::Return(mut back, why) => {
                 back.lease_expired = suspect;
-                if why == Why::Unavailable {
-                    let task = &taken.task.task_id;
-                    self.downstream.lock().of(task).returned(&ruling);
-                }
                 let not_before = back.not_before;
                 let done = self.return_task(&taken.lease, &back).await?;
                 Ok(after(done, End::Returned { not_before, why }))

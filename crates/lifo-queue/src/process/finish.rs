@@ -3,16 +3,14 @@
 use aws::error_chain;
 use uuid::Uuid;
 
-use super::downstream::Learning;
+use super::health::Learning;
 use super::rate::Rate;
 use super::summary::{Exit, TurnSummary};
 use super::{Processor, TurnError};
-use crate::control::{IdleTurns, OpenBreaker, Release, Released};
+use crate::control::{Carried, IdleTurns, Release, Released};
 use crate::notify::{Notification, WakeReason};
-use crate::observed::Observed;
 use crate::schema;
 use crate::store::{StoreError, Written};
-use crate::time::Millis;
 use crate::trace;
 use crate::wake::Waker;
 
@@ -40,38 +38,19 @@ pub(super) struct Stopped {
     /// Whether a task of this turn became PENDING again.
     pub(super) returned: bool,
     pub(super) rate: Rate,
-    pub(super) breaker: Option<OpenBreaker>,
-    pub(super) overloaded_since: Option<Millis>,
-    pub(super) observed: Observed,
+    pub(super) carried: Carried,
 }
 
 impl Stopped {
     /// Builds the request that releases this turn's lease, without rule 5's condition.
     fn release(&self, end: &TurnEnd) -> Release {
-        let paused = matches!(end, TurnEnd::Paused);
-        // A pause ends the overload, because tasks age during a pause regardless of the load.
-        let overloaded_since = self.overloaded_since.filter(|_| !paused);
-        let (summary, rate) = (&self.summary, &self.rate);
-        release(
-            self.owner,
-            summary,
-            rate,
-            Kept {
-                breaker: self.breaker,
-                overloaded_since,
-                observed: self.observed.clone(),
-            },
-            None,
-            paused,
-        )
+        let mut carried = self.carried.clone();
+        if matches!(end, TurnEnd::Paused) {
+            // A pause ends the overload, because tasks age during a pause regardless of the load.
+            carried.overloaded_since = None;
+        }
+        release(self.owner, &self.summary, &self.rate, carried, None)
     }
-}
-
-/// The state with which the next processor continues.
-pub(super) struct Kept {
-    pub(super) breaker: Option<OpenBreaker>,
-    pub(super) overloaded_since: Option<Millis>,
-    pub(super) observed: Observed,
 }
 
 /// Builds the request that releases the processor lease. If `if_requested_is` is set, the release
@@ -80,13 +59,13 @@ pub(super) fn release(
     owner: Uuid,
     summary: &TurnSummary,
     rate: &Rate,
-    kept: Kept,
+    carried: Carried,
     if_requested_is: Option<u64>,
-    paused: bool,
 ) -> Release {
     let settled = summary.settled() > 0;
     let found_empty = if_requested_is.is_some();
-    let only_waited = rate.waited && summary.taken == 0;
+    // The rate limit allowed no start, or the circuit breaker only probes.
+    let only_waited = rate.waited && summary.taken == 0 || carried.breaker.is_some();
     Release {
         owner,
         if_requested_is,
@@ -95,11 +74,8 @@ pub(super) fn release(
             (false, true) => IdleTurns::Keep,
             (false, false) => IdleTurns::Add,
         },
-        recovered: settled && !paused,
         rate_full_at: rate.full_at(),
-        breaker: kept.breaker,
-        overloaded_since: kept.overloaded_since,
-        observed: kept.observed,
+        carried,
     }
 }
 

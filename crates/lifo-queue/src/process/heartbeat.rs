@@ -10,10 +10,10 @@ use tokio::task::JoinHandle;
 use tracing::Instrument;
 use uuid::Uuid;
 
-use super::downstream::{GroupLimits, Ledger, Limits, SharedDownstream};
+use super::health::{GroupLimits, Health, Limits, SharedDownstream};
 use super::rate::RateLimit;
 use super::settings::ProcessSettings;
-use crate::control::{Control, GroupStates, Renewal, Renewed};
+use crate::control::{Carried, Control, GroupStates, Renewal, Renewed};
 use crate::observed::Observed;
 use crate::store::QueueStore;
 use crate::time::{Clock, Millis};
@@ -116,10 +116,10 @@ impl Heartbeat {
         }
     }
 
-    /// Passes the operators' commands in the control item to the ledger.
-    pub(super) fn command(&self, ledger: &mut Ledger, now: Millis) {
+    /// Passes the operators' commands in the control item to the queue's health.
+    pub(super) fn command(&self, health: &mut Health, now: Millis) {
         if let Held::Until(_, control, _) = &*self.held.borrow() {
-            ledger.obey(control, now);
+            health.obey(control, now);
         }
     }
 
@@ -230,9 +230,11 @@ impl Beat {
                 owner: self.owner,
                 until,
                 rate_full_at: rate.filter(|_| rate != claimed).map(worst),
-                breaker: self.downstream.lock().queue().open_breaker(),
-                overloaded_since: *self.overloaded_since.borrow(),
-                observed: self.observed.borrow().clone(),
+                carried: Carried {
+                    overloaded_since: *self.overloaded_since.borrow(),
+                    observed: self.observed.borrow().clone(),
+                    ..self.downstream.lock().carried()
+                },
             };
             match self.store.renew(&renewal).await {
                 Ok(Renewed::Ours(after)) => {

@@ -81,9 +81,9 @@ pub struct ProcessSettings {
     /// Time for which the start marker of one notification suppresses other notifications (rule 9).
     #[serde(rename = "notificationMarkerMs", deserialize_with = "ms")]
     pub notification_marker: Duration,
-    /// Duration of an automatic pause. A pause for a busy downstream may be shorter.
+    /// A setting of the previous release, without effect.
     #[serde(rename = "pauseMs", deserialize_with = "positive_ms")]
-    pub pause: Duration,
+    pub former_pause: Duration,
     /// Share of successful runs that are logged, from 0 to 1; default 1. Other runs are always logged.
     #[serde(default = "all", deserialize_with = "share")]
     pub logged_successes: f64,
@@ -102,9 +102,9 @@ impl ProcessSettings {
     }
 
     /// Time at which every run of a turn that starts at `now` must have ended: the function's
-    /// deadline minus the margin. Without a deadline, it is one task timeout after the turn's end.
+    /// deadline minus the margin. Without a deadline, a turn may last twice as long as usual.
     pub(super) fn hard_stop(&self, now: Millis, deadline: Option<Millis>) -> Millis {
-        deadline.map_or(now.plus(self.turn + self.task_timeout), |at| {
+        deadline.map_or(now.plus(2 * self.turn + self.task_timeout), |at| {
             at.minus(self.deadline_margin)
         })
     }
@@ -124,11 +124,11 @@ impl ProcessSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BreakerSettings {
-    /// Time for which the breaker must be open before the queue pauses.
+    /// A setting of the previous release, without effect.
     #[serde(rename = "pauseAfterMs", deserialize_with = "positive_ms")]
-    pub pause_after: Duration,
-    /// Maximum number of returns per task due to an open breaker that don't count as attempts, in
-    /// addition to `max_busy_returns`.
+    pub former_pause_after: Duration,
+    /// Maximum number of returns per task after runs without a result that don't count as attempts,
+    /// in addition to `max_busy_returns`.
     pub max_returns: u32,
 }
 

@@ -9,6 +9,7 @@ mod measure;
 mod probe;
 mod record;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,21 +25,26 @@ use super::Processor;
 use super::attempt::{Attempted, Attempts};
 use super::capacity::FreeTime;
 use super::codel::Codel;
-use super::downstream::{Downstream, GroupLimits, Ledger, Limits, SharedDownstream};
 use super::finish::{Stopped, TurnEnd};
-use super::heartbeat::{Beat, Heartbeat};
+use super::health::{Downstream, GroupLimits, Health, Limits, SharedDownstream};
+use super::heartbeat::{Beat, Heartbeat, LeaseState};
 use super::observations::Observations;
 use super::rate::Rate;
 use super::read::Reads;
 use super::select::{Selector, Step};
 use super::summary::TurnSummary;
-use crate::control::Control;
+use crate::control::{Carried, Control};
 use crate::store::Candidate;
+use crate::task::TaskId;
 use crate::time::Millis;
 use crate::trace;
 
 /// Maximum wait between two index reads while no task can be taken.
 const POLL: Duration = Duration::from_millis(250);
+
+/// Age from which a run is old, and time that a turn waits for its last runs. A turn does not end
+/// while a run is old: no task starts between two turns, so an old run would delay all others.
+const OLD_RUN: Duration = Duration::from_millis(500);
 
 /// Time after a store error during which the turn does not take the task again. It is constant
 /// because a turn is too short for a growing backoff.
@@ -61,6 +67,8 @@ pub(super) struct Turn<'a> {
     attempts: Arc<Attempts>,
     cut_off: watch::Sender<bool>,
     running: JoinSet<Attempted>,
+    /// Start of each running attempt.
+    started: HashMap<TaskId, Millis>,
     summary: TurnSummary,
     observations: Observations,
     free_time: FreeTime,
@@ -75,7 +83,10 @@ pub(super) struct Turn<'a> {
     empty_since: Option<Millis>,
     failed_reads: u32,
     returned: bool,
+    /// Time from which the turn ends as soon as no run is old.
     stop_taking: Millis,
+    /// Time after which no task starts, because its run might not end in time.
+    last_start: Millis,
     hard_stop: Millis,
 }
 
@@ -93,12 +104,13 @@ impl<'a> Turn<'a> {
         let hard_stop = settings.hard_stop(now, deadline);
         let (cut_off, cut) = watch::channel(false);
         // Rule 4: take a task only if its run can end before the deadline minus the margin.
-        let stop_taking = now
-            .plus(settings.turn)
-            .min(hard_stop.minus(settings.task_timeout));
+        let last_start = hard_stop.minus(settings.task_timeout);
+        let stop_taking = now.plus(settings.turn).min(last_start);
         let limits = settings.limits().under(control.limit(now));
-        let ledger = Ledger::new(&settings, limits, &control, stop_taking, now);
-        let downstream = SharedDownstream::new(Downstream::new(ledger, groups, now));
+        let left = (control.breaker, &control.health);
+        let mut health = Health::new(&settings, limits, left, now);
+        health.know(&control, now);
+        let downstream = SharedDownstream::new(Downstream::new(health, groups, now));
         let codel = Codel::new(settings.codel, control.overloaded_since, now);
         let left = control.observed.clone();
         let observations = Observations::new(left, &settings);
@@ -143,6 +155,7 @@ impl<'a> Turn<'a> {
             codel,
             cut_off,
             running: JoinSet::new(),
+            started: HashMap::new(),
             summary: TurnSummary::default(),
             observations,
             free_time: FreeTime::new(now),
@@ -154,6 +167,7 @@ impl<'a> Turn<'a> {
             failed_reads: 0,
             returned: false,
             stop_taking,
+            last_start,
             hard_stop,
         }
     }
@@ -192,7 +206,6 @@ impl<'a> Turn<'a> {
                     continue;
                 }
                 Gate::End(end) => return end,
-                Gate::Pause(pause) => return self.pause(&pause).await,
             }
             let ended = match self.next_step(now) {
                 Step::Take(task) => {
@@ -238,6 +251,7 @@ impl<'a> Turn<'a> {
         }
         self.alone = alone;
         self.rate.used();
+        self.started.insert(task.id.clone(), now);
         let is_probe = self.downstream.lock().attempt_started(&task.id, now);
         self.summary.probes += u32::from(is_probe);
         self.selector.started(&task.id, now);
@@ -249,41 +263,58 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Waits for the runs to end. At the hard stop, returns the tasks that are still running. The
-    /// outcomes of the last runs can still pause the queue.
-    pub(super) async fn drain(&mut self, end: TurnEnd) -> TurnEnd {
+    /// Waits for the runs to end. At the hard stop, returns the tasks that are still running. If
+    /// the turn could still start tasks, waits only for [`OLD_RUN`], and returns whether all runs
+    /// have ended. If not, tasks must go on to start.
+    pub(super) async fn drain(&mut self, end: &TurnEnd) -> bool {
+        let began = self.now();
         while !self.running.is_empty() {
-            let left = self.hard_stop.since(self.now());
+            let now = self.now();
+            let may_go_on = matches!(end, TurnEnd::TimeUp) && self.may_go_on(now);
+            if may_go_on && now >= began.plus(OLD_RUN) {
+                return false;
+            }
+            let until = match may_go_on {
+                true => self.last_start.min(began.plus(OLD_RUN)),
+                false => self.hard_stop,
+            };
             tokio::select! {
                 biased;
                 Some(ended) = self.running.join_next() => self.record(ended),
-                () = tokio::time::sleep(left), if !*self.cut_off.borrow() => {
-                    self.cut_off.send_replace(true);
+                () = tokio::time::sleep(until.since(now)), if !*self.cut_off.borrow() => {
+                    if !may_go_on {
+                        self.cut_off.send_replace(true);
+                    }
                 }
             }
         }
-        let pause = self.downstream.lock().queue().pause_due(self.now());
-        match (end, pause) {
-            (TurnEnd::TimeUp, Some(pause)) => self.pause(&pause).await,
-            (end, _) => end,
-        }
+        true
+    }
+
+    /// Whether the turn may start tasks after its regular end.
+    fn may_go_on(&self, now: Millis) -> bool {
+        now < self.last_start && self.heartbeat.lease(now) == LeaseState::Ours
+    }
+
+    /// Whether a run is so old that the turn should not end yet.
+    fn has_old_run(&self, now: Millis) -> bool {
+        let mut starts = self.started.values();
+        starts.any(|started| now.since(*started) >= OLD_RUN)
     }
 
     /// Stops the heartbeat and returns the state needed to finish the turn.
     pub(super) async fn stop(mut self) -> Stopped {
         let learning = self.learning(self.now());
+        let carried = self.carried();
         self.heartbeat.stop().await;
         self.summary.queries = self.reads.queries;
-        let breaker = self.downstream.lock().queue().open_breaker();
-        self.summary.breaker_open = breaker.is_some();
+        self.summary.breaker_open = carried.breaker.is_some();
         let now = self.processor.clock.now();
         let overloaded = self.codel.overloaded_for(now);
         self.summary.overloaded_ms = u64::try_from(overloaded.as_millis()).unwrap_or(u64::MAX);
         Stopped {
             learning,
-            breaker,
-            overloaded_since: self.codel.since(),
-            observed: self.observations.observed(),
+            carried,
             owner: self.owner,
             summary: self.summary,
             returned: self.returned,
@@ -291,11 +322,24 @@ impl<'a> Turn<'a> {
         }
     }
 
+    /// The state for the next processor.
+    fn carried(&self) -> Carried {
+        Carried {
+            overloaded_since: self.codel.since(),
+            observed: self.observations.observed(),
+            ..self.downstream.lock().carried()
+        }
+    }
+
     /// Waits until `until` or an earlier event, such as the end of a task or an update of the
     /// control item. Never waits past the latest time at which the turn can start a task.
     async fn wait(&mut self, until: Millis) {
         let now = self.now();
-        let last_start = self.gap.end().max(Some(self.stop_taking));
+        let regular = match now < self.stop_taking {
+            true => self.stop_taking,
+            false => self.last_start,
+        };
+        let last_start = self.gap.end().max(Some(regular));
         let wake = [last_start, self.heartbeat.limited_until(now)];
         let until = wake.into_iter().flatten().fold(until, Ord::min);
         let pause = until.since(now);

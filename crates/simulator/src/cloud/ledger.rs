@@ -72,6 +72,8 @@ pub(crate) struct Ledger {
     leases: BTreeMap<TaskId, Millis>,
     /// Whether the circuit breaker is open according to the control item.
     breaker_open: bool,
+    /// Number of consecutive runs without a result according to the control item.
+    without_result: usize,
 }
 
 impl Ledger {

@@ -67,7 +67,9 @@ impl TaskRunner for ProcessRunner {
         running.end = match &outcome {
             Outcome::Success | Outcome::Failure { .. } => RunEnd::Final,
             Outcome::Busy { .. } => RunEnd::Busy,
-            Outcome::Unavailable { .. } | Outcome::InternalError { .. } => RunEnd::Unavailable,
+            Outcome::Unavailable { .. }
+            | Outcome::InternalError { .. }
+            | Outcome::Rejecting { .. } => RunEnd::Unavailable,
             _ => RunEnd::Again,
         };
         outcome

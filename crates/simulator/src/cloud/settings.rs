@@ -73,7 +73,7 @@ impl Default for CloudSettings {
                 concurrency: Some(2),
                 retries: 1,
                 max_age: 5 * minute,
-                timeout: 2 * minute,
+                timeout: 4 * minute,
             },
             trigger: once,
             sweep_tasks: AsyncSettings {

@@ -29,7 +29,7 @@ async fn leave(store: &(impl ControlStore + AdmissionStore), capacity: f64, held
     let claim = conformance::claim("before", NOW);
     store.acquire(&claim, NOW).await.unwrap();
     let mut release: Release = conformance::release(claim.owner, None, IdleTurns::Add);
-    release.observed.capacity = Some(Capacity::new(capacity, NOW));
+    release.carried.observed.capacity = Some(Capacity::new(capacity, NOW));
     store.release(&release).await.unwrap();
     let mark = Mark {
         at: NOW.minus(Duration::from_secs(1)),

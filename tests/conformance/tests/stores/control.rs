@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use conformance::*;
-use lifo_queue::control::{Acquired, Control, IdleTurns, OpenBreaker, Pause, Released, Renewed};
+use lifo_queue::control::{
+    Acquired, Carried, Cause, Control, Health, IdleTurns, OpenBreaker, Pause, Released, Renewed,
+};
 use lifo_queue::store::{QueueStore, Written};
 use uuid::Uuid;
 
@@ -121,23 +123,33 @@ async fn renewals_and_releases_keep_an_open_breaker_and_an_overload(store: Arc<d
         since: NOW,
         probes: 3,
     });
+    let health = Health {
+        without_result: 8,
+        cause: Some(Cause::Busy),
+        asked_until: Some(NOW),
+        next_probe: Some(NOW),
+        limit: Some(3),
+        failed_limit: Some(4),
+    };
     for (breaker, overloaded_since) in [(open, None), (None, Some(NOW)), (open, Some(NOW))] {
         let holds = |control: &Control| {
-            control.breaker == breaker && control.overloaded_since == overloaded_since
+            control.breaker == breaker
+                && control.overloaded_since == overloaded_since
+                && control.health == health
         };
-        let nothing =
-            |control: &Control| control.breaker.is_none() && control.overloaded_since.is_none();
+        let nothing = |control: &Control| control.carried() == Carried::default();
         let first = claim("m1", NOW);
         store.acquire(&first, NOW).await.unwrap();
         let mut kept = renewal(first.owner, NOW.plus(Duration::from_secs(5)));
-        (kept.breaker, kept.overloaded_since) = (breaker, overloaded_since);
+        (kept.carried.breaker, kept.carried.overloaded_since) = (breaker, overloaded_since);
+        kept.carried.health = health;
         let renewed = store.renew(&kept).await.unwrap();
         assert!(matches!(renewed, Renewed::Ours(control) if holds(&control)));
         // Neither a pause nor a release with the same values changes the breaker or the overload.
         let pause = pause(NOW.plus(Duration::from_secs(1)));
         store.pause(&pause).await.unwrap();
         let mut left = release(first.owner, None, IdleTurns::Add);
-        (left.breaker, left.overloaded_since) = (breaker, overloaded_since);
+        left.carried = kept.carried;
         store.release(&left).await.unwrap();
         store.resume().await.unwrap();
         let second = claim("m2", NOW);

@@ -7,8 +7,8 @@ use std::time::Duration;
 use conformance::*;
 use futures::future::join_all;
 use lifo_queue::control::{
-    Author, GroupChange, GroupChanged, GroupOverride, GroupPause, GroupStates, LearnedGroup,
-    LearnedGroups, MAX_OVERRIDES, OpenBreaker, OperatorLimit, OperatorRate,
+    Author, Cause, GroupChange, GroupChanged, GroupOverride, GroupPause, GroupStates, Health,
+    LearnedGroup, LearnedGroups, MAX_OVERRIDES, OpenBreaker, OperatorLimit, OperatorRate,
 };
 use lifo_queue::store::{QueueStore, Written};
 use lifo_queue::task::GroupName;
@@ -127,11 +127,16 @@ async fn only_one_processor_after_another_writes_what_it_learned(store: Arc<dyn 
             rate_full_at: Some(NOW),
             next_start: None,
             asked_until: Some(NOW),
-            reason: Some("unavailable".to_owned()),
             breaker: Some(OpenBreaker {
                 since: NOW,
                 probes: 3,
             }),
+            health: Health {
+                without_result: 7,
+                cause: Some(Cause::Rejecting),
+                next_probe: Some(NOW),
+                ..Health::default()
+            },
             leases: vec![NOW, NOW.plus(MINUTE)],
         }],
         empty_at: Some(NOW.plus(MINUTE)),

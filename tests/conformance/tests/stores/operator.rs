@@ -8,7 +8,7 @@ use conformance::*;
 use futures::future::join_all;
 use lifo_queue::control::{
     Acquired, Author, BreakerByHand, BreakerHold, IdleTurns, OpenBreaker, OperatorLimit,
-    OperatorLimits, OperatorRate, Pause, Renewed,
+    OperatorLimits, OperatorRate, Renewed,
 };
 use lifo_queue::schema;
 use lifo_queue::store::{Cancelled, Candidate, QueueStore, Redrive, Redriven, Seen, Written};
@@ -97,19 +97,11 @@ async fn fail_again(store: &dyn QueueStore, seen: &Candidate, now: Millis) {
 
 async fn resume_ends_a_pause(store: Arc<dyn QueueStore>) {
     store.resume().await.unwrap();
-    let pause = Pause {
-        busy: true,
-        ..pause(Millis::MAX)
-    };
-    store.pause(&pause).await.unwrap();
+    store.pause(&pause(Millis::MAX)).await.unwrap();
     store.resume().await.unwrap();
     let control = store.control().await.unwrap();
-    let left = (
-        control.paused_until,
-        control.pause_reason,
-        control.busy_pauses,
-    );
-    assert_eq!(left, (None, None, 0));
+    let left = (control.paused_until, control.pause_reason);
+    assert_eq!(left, (None, None));
     let acquired = store.acquire(&claim("m1", NOW), NOW).await.unwrap();
     assert!(matches!(acquired, Acquired::Ours(_)));
 }
@@ -135,7 +127,7 @@ async fn an_operator_holds_the_breaker_open_and_closes_it(store: Arc<dyn QueueSt
         probes: 3,
     });
     let mut left = release(first.owner, None, IdleTurns::Add);
-    left.breaker = open;
+    left.carried.breaker = open;
     store.release(&left).await.unwrap();
     store.hold_breaker(&hold(90, "longer")).await.unwrap();
     let control = store.control().await.unwrap();
@@ -158,7 +150,7 @@ async fn an_operator_holds_the_breaker_open_and_closes_it(store: Arc<dyn QueueSt
     );
     // The lease holder learns of the close with its next renewal.
     let mut renewal = renewal(second.owner, NOW.plus(Duration::from_secs(5)));
-    renewal.breaker = open;
+    renewal.carried.breaker = open;
     let renewed = store.renew(&renewal).await.unwrap();
     assert!(matches!(renewed, Renewed::Ours(control) if control.breaker_by_hand == closed));
 }

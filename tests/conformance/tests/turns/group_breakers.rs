@@ -1,6 +1,6 @@
 //! Circuit breakers of individual groups.
 
-use lifo_queue::control::{LearnedGroup, LearnedGroups, OpenBreaker};
+use lifo_queue::control::{Cause, LearnedGroup, LearnedGroups, OpenBreaker};
 use lifo_queue::process::{Exit, GroupSettings};
 use lifo_queue::runner::Outcome;
 use lifo_queue::store::Written;
@@ -33,7 +33,7 @@ async fn outage_of_a_group_fails_none_of_its_tasks_and_delays_no_other_group() {
     assert_eq!(world.count(TaskStatus::Failure), 0);
     assert!(starts(&world)["down"] >= 30, "all of them ran afterwards");
     let attempts = (0..30).map(|n| world.record(&format!("down/{n}")).attempts);
-    assert!(attempts.sum::<u32>() <= 32, "two runs opened the breaker");
+    assert_eq!(attempts.sum::<u32>(), 30, "the outage cost no attempt");
 }
 
 #[tokio::test(start_paused = true)]
@@ -62,7 +62,6 @@ async fn poison_task_at_the_head_of_a_group_delays_its_recovery_by_a_probe() {
         tokio::time::sleep(10 * SECOND).await;
         assert_eq!(world.count(TaskStatus::Success), 2);
     });
-    assert_eq!(world.record("a/2").status, TaskStatus::Failure);
 }
 
 #[tokio::test(start_paused = true)]
@@ -79,23 +78,19 @@ async fn next_turn_continues_the_open_breaker_of_a_group() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rejected_group_is_closed_for_the_pause_and_the_others_start() {
+async fn rejected_group_is_probed_and_the_others_start() {
     let script = |task: &Task| match task.task_id.group() {
         "a" => (SECOND / 100, rejecting()),
         _ => (SECOND, Outcome::Success),
     };
     let world = world(script, BREAKERS, &[("a", 30), ("b", 30)]).await;
-    let began = world.clock.now();
     let summary = world.turn().await;
-    assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 30));
-    let states = world.store.groups().await.unwrap();
-    let until = states.closed_until("a", began).unwrap();
-    let closed = until.since(began);
-    assert!(
-        (closed.saturating_sub(world.settings.pause)) < 10 * SECOND,
-        "{closed:?}"
+    assert_eq!((summary.succeeded, summary.failed), (30, 0), "{summary:?}");
+    let learned = world.store.groups().await.unwrap().learned.groups;
+    assert_eq!(
+        learned[0].health.cause,
+        Some(Cause::Rejecting),
+        "{learned:?}"
     );
-    let reason = states.learned.groups[0].reason.as_deref();
-    assert!(reason.unwrap().contains("rejected"), "{reason:?}");
-    assert!(starts(&world)["a"] <= 13);
+    assert!(starts(&world)["a"] <= 25, "{:?}", starts(&world));
 }

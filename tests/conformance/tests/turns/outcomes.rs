@@ -5,12 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use conformance::NOW;
-use lifo_queue::notify::WakeReason;
-use lifo_queue::process::Exit;
 use lifo_queue::runner::Outcome;
 use lifo_queue::task::{Task, TaskStatus, Ttl};
 use lifo_queue::time::{Clock, Millis, TokioClock};
-use lifo_queue::wake::Wake;
 use simulator::faulty::Fault;
 
 use super::world::*;
@@ -20,8 +17,6 @@ conformance::on_both_stores! {
     a_poison_task_ends_as_failure_after_its_attempts,
     a_failure_is_final,
     a_busy_downstream_slows_the_processor_and_costs_no_attempts,
-    downstream_that_rejects_several_tasks_pauses_the_queue,
-    one_rejected_task_does_not_pause_the_queue,
     tasks_running_at_the_deadline_are_returned,
     lost_acknowledgements_cause_no_second_run,
     failed_settlement_is_counted_as_a_store_error,
@@ -84,37 +79,13 @@ async fn a_busy_downstream_slows_the_processor_and_costs_no_attempts() {
         running.insert(task.task_id.to_string(), now.plus(run));
         (run, Outcome::Success)
     };
-    let world = World::of(60, capacity).await;
+    let world = World::breaking(60, capacity).await;
     let summary = world.turn().await;
     assert_eq!(world.count(TaskStatus::Failure), 0, "{summary:?}");
     assert!(summary.succeeded >= 40, "{summary:?}");
     // The published sample takes each task 2.8 times.
     assert!(summary.taken <= 2 * summary.succeeded, "{summary:?}");
     assert!(world.most_attempts() <= 1);
-}
-
-async fn downstream_that_rejects_several_tasks_pauses_the_queue() {
-    let world = World::of(50, |_| (SECOND, rejecting())).await;
-    let summary = world.turn().await;
-    assert_eq!((summary.exit, summary.tail_call), (Exit::Paused, false));
-    assert!(summary.taken <= 10, "{summary:?}");
-    assert_eq!(world.count(TaskStatus::Pending), 50);
-    assert_eq!(world.turn().await.exit, Exit::Paused);
-    let wake = world.waker().request("event", WakeReason::Insert).await;
-    assert_eq!(wake.unwrap(), Wake::Paused);
-    tokio::time::sleep(SETTINGS.pause).await;
-    assert!(world.turn().await.taken > 0);
-}
-
-async fn one_rejected_task_does_not_pause_the_queue() {
-    let world = World::of(20, |task| match task.task_id.as_str() {
-        "t0003" => (Duration::ZERO, rejecting()),
-        _ => at_once(),
-    })
-    .await;
-    let summary = world.turn().await;
-    assert_eq!(summary.succeeded, 19);
-    assert_ne!(summary.exit, Exit::Paused);
 }
 
 async fn tasks_running_at_the_deadline_are_returned() {

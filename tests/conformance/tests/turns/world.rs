@@ -27,7 +27,7 @@ pub(crate) static SETTINGS: LazyLock<ProcessSettings> = LazyLock::new(|| Process
 });
 
 pub(crate) const BREAKER: BreakerSettings = BreakerSettings {
-    pause_after: Duration::from_secs(150),
+    former_pause_after: Duration::from_secs(1),
     max_returns: 500,
 };
 
@@ -79,6 +79,12 @@ pub(crate) fn rejecting() -> Outcome {
 pub(crate) fn unavailable() -> Outcome {
     Outcome::Unavailable {
         reason: "HTTP 502".to_owned(),
+    }
+}
+
+pub(crate) fn internal_error() -> Outcome {
+    Outcome::InternalError {
+        reason: "HTTP 500".to_owned(),
     }
 }
 
@@ -233,8 +239,8 @@ impl World {
         let claim = conformance::claim("before", now);
         self.store.acquire(&claim, now).await.unwrap();
         let mut release = conformance::release(claim.owner, None, IdleTurns::Add);
-        release.breaker = breaker;
-        release.overloaded_since = overloaded_since;
+        release.carried.breaker = breaker;
+        release.carried.overloaded_since = overloaded_since;
         self.store.release(&release).await.unwrap();
     }
 }

@@ -201,7 +201,6 @@ async fn pause(cloud: &Cloud) {
     let pause = Pause {
         until: cloud.now().plus(MOST),
         reason: "a schedule".to_owned(),
-        busy: false,
         by: None,
     };
     // The operator's store has no faults.

@@ -1,8 +1,8 @@
 //! The control item, following the rules of `docs/explanation/wake-protocol.md`.
 
 use lifo_queue::control::{
-    Acquired, Claim, IdleTurns, OpenBreaker, Pause, ProcessorLease, Release, Released, Renewal,
-    Renewed,
+    Acquired, Carried, Cause, Claim, Health, IdleTurns, OpenBreaker, Pause, ProcessorLease,
+    Release, Released, Renewal, Renewed,
 };
 use lifo_queue::observed::{LastResponse, Observed};
 use lifo_queue::task::TaskId;
@@ -104,12 +104,10 @@ impl ReferenceQueue {
         match &mut self.control.lease {
             Some(lease) if lease.owner == renewal.owner => {
                 lease.until = renewal.until;
-                self.control.breaker = renewal.breaker;
                 if renewal.rate_full_at.is_some() {
                     self.control.rate_full_at = renewal.rate_full_at;
                 }
-                self.control.overloaded_since = renewal.overloaded_since;
-                self.control.observed = renewal.observed.clone();
+                self.carry(&renewal.carried);
                 let renewed = Renewed::Ours(self.control.clone());
                 (Answer::Renewed(renewed), Rule::Renew)
             }
@@ -138,20 +136,22 @@ impl ReferenceQueue {
             IdleTurns::Add => self.control.idle_turns += 1,
             IdleTurns::Keep => {}
         }
-        if release.recovered {
-            self.control.busy_pauses = 0;
-        }
         if release.rate_full_at.is_some() {
             self.control.rate_full_at = release.rate_full_at;
         }
-        self.control.breaker = release.breaker;
-        self.control.overloaded_since = release.overloaded_since;
-        self.control.observed = release.observed.clone();
+        self.carry(&release.carried);
         let idle_turns = self.control.idle_turns;
         (Answer::Released(Released::Done { idle_turns }), rule)
     }
 
-    /// Pauses the queue, without shortening a pause. Counts pauses for a busy downstream.
+    fn carry(&mut self, carried: &Carried) {
+        self.control.breaker = carried.breaker;
+        self.control.health = carried.health;
+        self.control.overloaded_since = carried.overloaded_since;
+        self.control.observed = carried.observed.clone();
+    }
+
+    /// Pauses the queue, without shortening a pause.
     pub(super) fn pause(&mut self, pause: &Pause) -> (Answer, Rule) {
         if let Some(there) = self.control.paused_until
             && there >= pause.until
@@ -161,11 +161,7 @@ impl ReferenceQueue {
         self.control.paused_until = Some(pause.until);
         self.control.pause_reason = Some(kept(&pause.reason));
         self.control.paused_by = pause.by.clone();
-        if !pause.busy {
-            return done(Rule::Pause);
-        }
-        self.control.busy_pauses += 1;
-        done(Rule::PauseBusy)
+        done(Rule::Pause)
     }
 }
 
@@ -225,25 +221,46 @@ fn acquire(machine: &Machine) -> BoxedStrategy<Operation> {
 }
 
 fn renew(machine: &Machine) -> BoxedStrategy<Operation> {
-    let overload = option::of(around(machine, -60_000..0));
     (
         owner(machine),
         around(machine, 0..LEASE),
+        carried(machine),
+        option::of(around(machine, 0..LEASE)),
+    )
+        .prop_map(|(owner, until, carried, rate_full_at)| {
+            Operation::Renew(Renewal {
+                owner,
+                until,
+                rate_full_at,
+                carried,
+            })
+        })
+        .boxed()
+}
+
+/// Draws the state that a processor leaves.
+fn carried(machine: &Machine) -> BoxedStrategy<Carried> {
+    let overload = option::of(around(machine, -60_000..0));
+    let asked = option::of(around(machine, 0..60_000));
+    (
         breaker(machine),
         overload,
         observed(machine),
-        option::of(around(machine, 0..LEASE)),
+        asked,
+        0..9_u32,
     )
         .prop_map(
-            |(owner, until, breaker, overloaded_since, observed, rate)| {
-                Operation::Renew(Renewal {
-                    owner,
-                    until,
-                    rate_full_at: rate,
-                    breaker,
-                    overloaded_since,
-                    observed,
-                })
+            |(breaker, overloaded_since, observed, asked_until, without_result)| Carried {
+                breaker,
+                health: Health {
+                    without_result,
+                    cause: asked_until.map(|_| Cause::Busy),
+                    asked_until,
+                    limit: (without_result > 4).then_some(7),
+                    ..Health::default()
+                },
+                overloaded_since,
+                observed,
             },
         )
         .boxed()
@@ -281,30 +298,15 @@ fn release(machine: &Machine) -> BoxedStrategy<Operation> {
     ];
     let idle = select(&[IdleTurns::Reset, IdleTurns::Add, IdleTurns::Keep][..]);
     let rate = option::of(around(machine, 0..60_000));
-    (
-        owner(machine),
-        seen,
-        idle,
-        any::<bool>(),
-        rate,
-        (
-            breaker(machine),
-            option::of(around(machine, -60_000..0)),
-            observed(machine),
-        ),
-    )
+    (owner(machine), seen, idle, rate, carried(machine))
         .prop_map(
-            |(owner, if_requested_is, idle_turns, recovered, rate_full_at, load)| {
-                let (breaker, overloaded_since, observed) = load;
+            |(owner, if_requested_is, idle_turns, rate_full_at, carried)| {
                 Operation::Release(Release {
                     owner,
                     if_requested_is,
                     idle_turns,
-                    recovered,
                     rate_full_at,
-                    breaker,
-                    overloaded_since,
-                    observed,
+                    carried,
                 })
             },
         )

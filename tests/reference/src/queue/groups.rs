@@ -1,8 +1,8 @@
 //! The group item: operators' overrides and the processors' state.
 
 use lifo_queue::control::{
-    Author, GroupChange, GroupChanged, GroupOverride, GroupPause, LearnedGroup, LearnedGroups,
-    OpenBreaker,
+    Author, Cause, GroupChange, GroupChanged, GroupOverride, GroupPause, Health, LearnedGroup,
+    LearnedGroups, OpenBreaker,
 };
 use lifo_queue::task::GroupName;
 use lifo_queue::time::Millis;
@@ -125,8 +125,12 @@ fn learn(machine: &Machine) -> BoxedStrategy<Operation> {
                 rate_full_at,
                 next_start,
                 asked_until,
-                reason: asked_until.map(|_| "closed".to_owned()),
                 breaker: lease.map(|since| OpenBreaker { since, probes: 3 }),
+                health: Health {
+                    asked_until,
+                    cause: asked_until.map(|_| Cause::Busy),
+                    ..Health::default()
+                },
                 leases: lease.into_iter().collect(),
             },
         );

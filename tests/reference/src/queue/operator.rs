@@ -79,7 +79,6 @@ impl ReferenceQueue {
         self.control.paused_until = None;
         self.control.pause_reason = None;
         self.control.paused_by = None;
-        self.control.busy_pauses = 0;
         // The pause may have dropped the notification for the marker (rule 9).
         self.control.notified_until = None;
         self.control.notified_by = None;
@@ -192,15 +191,8 @@ fn pause(machine: &Machine) -> BoxedStrategy<Operation> {
         at,
     });
     let until = around(machine, 1_000..20_000);
-    (until, reason(), any::<bool>(), option::of(by))
-        .prop_map(|(until, reason, busy, by)| {
-            Operation::Pause(Pause {
-                until,
-                reason,
-                busy,
-                by,
-            })
-        })
+    (until, reason(), option::of(by))
+        .prop_map(|(until, reason, by)| Operation::Pause(Pause { until, reason, by }))
         .boxed()
 }
 

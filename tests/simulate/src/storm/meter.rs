@@ -1,6 +1,6 @@
 //! The meter state that a long storm leaves.
 
-use lifo_queue::control::{Claim, IdleTurns, Release};
+use lifo_queue::control::{Carried, Claim, IdleTurns, Release};
 use lifo_queue::observed::{Capacity, Observed};
 use lifo_queue::store::{AdmissionStore, Counts, Mark, StoreError};
 use simulator::admission::SharedMeter;
@@ -23,13 +23,13 @@ pub(super) async fn leave(meter: &SharedMeter, load: &Load) -> Result<(), StoreE
         owner,
         if_requested_is: None,
         idle_turns: IdleTurns::Reset,
-        recovered: true,
         rate_full_at: None,
-        breaker: None,
-        overloaded_since: None,
-        observed: Observed {
-            capacity: Some(Capacity::new(f64::from(load.runs), BEGIN)),
-            ..Observed::default()
+        carried: Carried {
+            observed: Observed {
+                capacity: Some(Capacity::new(f64::from(load.runs), BEGIN)),
+                ..Observed::default()
+            },
+            ..Carried::default()
         },
     };
     meter.table.release(&release).await?;

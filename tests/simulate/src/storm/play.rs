@@ -178,7 +178,6 @@ async fn send(cloud: &Cloud, queue: &Queue, load: &Load) -> Vec<Millis> {
                 let pause = Pause {
                     until: begin.plus(to),
                     reason: "a storm".to_owned(),
-                    busy: false,
                     by: None,
                 };
                 let paused = cloud.operator().pause(&pause).await;

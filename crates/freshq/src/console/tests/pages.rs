@@ -45,7 +45,6 @@ async fn one_warning_names_the_cause_of_an_open_breaker_and_of_its_pause() {
     let pause = Pause {
         until: NOW.plus(Duration::from_secs(60)),
         reason: "the downstream has been unavailable for 900 s".to_owned(),
-        busy: false,
         by: Some(Author::processor(NOW)),
     };
     let open = format!("The circuit breaker is open: {cause}, so only probes start. Next: ");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lifo_queue::control::{Claim, IdleTurns, OpenBreaker, Release};
+use lifo_queue::control::{Carried, Claim, IdleTurns, OpenBreaker, Release};
 use lifo_queue::observed::{LastResponse, Observed};
 use lifo_queue::store::memory::{MemoryStore, Record};
 use lifo_queue::store::{ControlStore, OperatorStore};
@@ -128,7 +128,6 @@ async fn doctor_reports_pause_open_breaker_and_expired_lease() {
     let pause = lifo_queue::control::Pause {
         until: NOW.plus(Duration::from_secs(7_200)),
         reason: "maintenance".to_owned(),
-        busy: false,
         by: None,
     };
     store.pause(&pause).await.unwrap();
@@ -164,16 +163,17 @@ pub(crate) async fn open_breaker(store: &MemoryStore, response: &str) {
         owner,
         if_requested_is: None,
         idle_turns: IdleTurns::Reset,
-        recovered: false,
         rate_full_at: None,
-        breaker: Some(OpenBreaker {
-            since: NOW,
-            probes: 1,
-        }),
-        overloaded_since: None,
-        observed: Observed {
-            last_response: Some(last),
-            ..Observed::default()
+        carried: Carried {
+            breaker: Some(OpenBreaker {
+                since: NOW,
+                probes: 1,
+            }),
+            observed: Observed {
+                last_response: Some(last),
+                ..Observed::default()
+            },
+            ..Carried::default()
         },
     };
     store.release(&release).await.unwrap();

@@ -1,6 +1,6 @@
 //! Formats the status as JSON.
 
-use lifo_queue::control::Control;
+use lifo_queue::control::{Cause, Control};
 use lifo_queue::time::Millis;
 use serde_json::{Value, json};
 
@@ -68,7 +68,11 @@ impl StatusReport {
             "wakeUpsRequested": control.requested,
             "notifiedUntil": control.notified_until.map(exact),
             "idleTurns": control.idle_turns,
-            "busyPauses": control.busy_pauses,
+            "health": {
+                "limit": control.health.limit,
+                "cause": control.health.cause.map(Cause::text),
+                "nextProbe": control.health.next_probe.map(exact),
+            },
             "breaker": breaker_json(control, now),
             "measuresOverload": control.observed.measures_overload,
             "overloadedSince": control.overloaded_since.map(exact),

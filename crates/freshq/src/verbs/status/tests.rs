@@ -1,8 +1,8 @@
 use std::num::NonZeroU16;
 
 use lifo_queue::control::{
-    Author, BreakerByHand, BreakerHold, Control, OpenBreaker, OperatorLimit, OperatorLimits,
-    OperatorRate, RedrivenTasks,
+    Author, BreakerByHand, BreakerHold, Cause, Control, Health, OpenBreaker, OperatorLimit,
+    OperatorLimits, OperatorRate, RedrivenTasks,
 };
 use lifo_queue::depth::Depth;
 use lifo_queue::observed::{LastResponse, LimitSettings, LongestRun, Observed};
@@ -89,12 +89,16 @@ fn busy() -> Control {
         notified_until: Some(at(9)),
         notified_by: Some("batch".to_owned()),
         idle_turns: 2,
-        busy_pauses: 1,
         rate_full_at: Some(at(4)),
         redriven: Some(RedrivenTasks {
             oldest: at(-7_200),
             until: EpochSeconds(1_800_003_600),
         }),
+        health: Health {
+            cause: Some(Cause::Rejecting),
+            next_probe: Some(at(3)),
+            ..Health::default()
+        },
         breaker: Some(OpenBreaker {
             since: at(-90),
             probes: 24,
@@ -170,7 +174,7 @@ superseded states     37 by newer ones of 12 pending keys; only the newest pendi
 wake-ups requested    42
 last notification     suppresses others until 2027-01-15T08:00:09.000Z, in 9s
 idle turns in a row   2
-busy pauses in a row  1
+limit on concurrency  only probes start, the next in 3s; the downstream rejects the queue's requests
 circuit breaker       open since 2027-01-15T07:58:30.000Z, 1m 30s ago; failed probes: 24; held open until 2027-01-15T08:05:00.000Z, 5m left: a new release
 overloaded            since 2027-01-15T07:59:50.000Z, 10s ago; only new tasks start
 burst allowance       full again at 2027-01-15T08:00:04.000Z, in 4s if no task starts before
@@ -252,7 +256,11 @@ fn json_status_has_exact_figures() {
         "wakeUpsRequested": 42,
         "notifiedUntil": "2027-01-15T08:00:09.000Z",
         "idleTurns": 2,
-        "busyPauses": 1,
+        "health": {
+            "limit": null,
+            "cause": "the downstream rejects the queue's requests",
+            "nextProbe": "2027-01-15T08:00:03.000Z",
+        },
         "breaker": { "since": "2027-01-15T07:58:30.000Z", "failedProbes": 24,
             "heldUntil": "2027-01-15T08:05:00.000Z", "reason": "a new release" },
         "measuresOverload": true,

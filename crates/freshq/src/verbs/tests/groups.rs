@@ -2,7 +2,9 @@
 
 use std::num::NonZeroU16;
 
-use lifo_queue::control::{BreakerHold, LearnedGroup, LearnedGroups, MAX_OVERRIDES, OpenBreaker};
+use lifo_queue::control::{
+    BreakerHold, Cause, Health, LearnedGroup, LearnedGroups, MAX_OVERRIDES, OpenBreaker,
+};
 use lifo_queue::store::{ControlStore, GroupStore, OperatorStore};
 use lifo_queue::task::GroupName;
 use serde_json::json;
@@ -61,7 +63,10 @@ async fn groups_are_shown_with_their_tasks_limits_and_pauses() {
         groups: vec![LearnedGroup {
             name: "umbrella".to_owned(),
             asked_until: Some(NOW.plus(HOUR)),
-            reason: Some("the downstream has been unavailable for 480 s".to_owned()),
+            health: Health {
+                cause: Some(Cause::Unavailable),
+                ..Health::default()
+            },
             breaker: Some(OpenBreaker {
                 since: NOW,
                 probes: 12,
@@ -79,7 +84,7 @@ async fn groups_are_shown_with_their_tasks_limits_and_pauses() {
 GROUP       PENDING  RUNNING  NEWEST  OLDEST  STATE
 globex      1        0        10s     10s     paused until 2027-01-15T08:30:00.000Z, 30m left: maintenance (by user/ana at 2027-01-15T08:00:00.000Z)
 initech     0        0        -       -       limited to 2 concurrent tasks until 2027-01-15T09:00:00.000Z, 1h left: they asked (by user/ana at 2027-01-15T08:00:00.000Z)
-umbrella    0        0        -       -       closed until 2027-01-15T09:00:00.000Z: the downstream has been unavailable for 480 s; circuit breaker open for 0s, failed probes: 12
+umbrella    0        0        -       -       closed until 2027-01-15T09:00:00.000Z: the downstream is unavailable; circuit breaker open for 0s, failed probes: 12
 acme        3        1        5s      5m      not paused or limited
 (no group)  1        0        20s     20s     not paused or limited
 index entries read: 6, all pending and running tasks"

@@ -83,7 +83,6 @@ async fn the_view_shows_depth_rates_ages_processor_pause_and_breaker() {
     let pause = Pause {
         until: NOW.plus(Duration::from_secs(90)),
         reason: "maintenance".to_owned(),
-        busy: false,
         by: None,
     };
     store.pause(&pause).await.unwrap();
@@ -131,7 +130,6 @@ async fn a_pause_by_a_processor_and_a_long_id_fit_eighty_columns() {
     let pause = Pause {
         until: NOW.plus(Duration::from_secs(290)),
         reason: "the downstream rejected 12 tasks in a row".to_owned(),
-        busy: true,
         by: Some(Author::processor(NOW)),
     };
     store.pause(&pause).await.unwrap();

@@ -2,7 +2,7 @@
 
 use super::{POLL, Turn, TurnEnd};
 use crate::control::Released;
-use crate::process::finish::{Kept, release};
+use crate::process::finish::release;
 use crate::process::select::Pass;
 use crate::time::Millis;
 
@@ -22,7 +22,14 @@ impl Turn<'_> {
             self.wait(now.plus(POLL)).await;
             return None;
         }
-        if let Some(due) = pass.next_due.filter(|due| *due < self.stop_taking) {
+        // While only probes start, the next turn continues to wait, not the next sweep.
+        let is_open = self.downstream.lock().is_probing();
+        let within = if is_open {
+            self.last_start
+        } else {
+            self.stop_taking
+        };
+        if let Some(due) = pass.next_due.filter(|due| *due < within) {
             self.empty_since = None;
             self.wait(due.min(now.plus(POLL))).await;
             return None;
@@ -49,13 +56,8 @@ impl Turn<'_> {
             self.owner,
             &self.summary,
             &self.rate,
-            Kept {
-                breaker: self.downstream.lock().queue().open_breaker(),
-                overloaded_since: self.codel.since(),
-                observed: self.observations.observed(),
-            },
+            self.carried(),
             Some(self.seen),
-            false,
         );
         match self.processor.store.release(&release).await {
             Ok(Released::Done { .. }) => Some(TurnEnd::Empty),

@@ -1,8 +1,7 @@
 //! Decides whether another task may start.
 
 use super::{Turn, TurnEnd};
-use crate::control::Pause;
-use crate::process::downstream::Start;
+use crate::process::health::Start;
 use crate::process::heartbeat::LeaseState;
 use crate::time::Millis;
 
@@ -17,7 +16,6 @@ pub(super) enum Gate {
     Wait(Millis),
     /// The loop must end.
     End(TurnEnd),
-    Pause(Pause),
 }
 
 impl Turn<'_> {
@@ -32,7 +30,8 @@ impl Turn<'_> {
         }
         self.update_groups();
         let kept = self.gap.is_kept(now);
-        if now >= self.stop_taking && !kept {
+        let goes_on = now < self.last_start && self.has_old_run(now);
+        if now >= self.stop_taking && !kept && !goes_on {
             return Gate::End(TurnEnd::TimeUp);
         }
         if !self.limit(now) {
@@ -42,9 +41,9 @@ impl Turn<'_> {
         let running = self.running.len();
         let (start, is_open) = {
             let mut downstream = self.downstream.lock();
-            let ledger = downstream.queue();
-            self.heartbeat.command(ledger, now);
-            (ledger.start(running, now), ledger.open_breaker().is_some())
+            let health = downstream.queue();
+            self.heartbeat.command(health, now);
+            (health.start(running, now), health.open_breaker().is_some())
         };
         self.alone = self.alone && running > 0;
         if self.alone || (kept && running > 0) {
@@ -56,7 +55,6 @@ impl Turn<'_> {
         }
         let gate = match start {
             Start::Wait(until) => return Gate::Wait(until),
-            Start::Pause(pause) => return Gate::Pause(pause),
             Start::Probe => Gate::Probe,
             Start::Any if kept => Gate::Alone,
             Start::Any => Gate::Open,
@@ -79,18 +77,5 @@ impl Turn<'_> {
             self.downstream.lock().queue().change_limits(limits);
         }
         true
-    }
-
-    /// Pauses the queue by writing the pause to the control item.
-    pub(super) async fn pause(&self, pause: &Pause) -> TurnEnd {
-        let (until_ms, reason) = (pause.until.0, &pause.reason);
-        match self.downstream.lock().queue().is_rejecting() {
-            false => tracing::warn!(until_ms, reason, "queue paused"),
-            true => tracing::error!(until_ms, reason, "queue paused"),
-        }
-        match self.processor.store.pause(pause).await {
-            Ok(_) => TurnEnd::Paused,
-            Err(error) => TurnEnd::Failed(error),
-        }
     }
 }

@@ -3,7 +3,7 @@
 use aws::error_chain;
 
 use super::Turn;
-use crate::process::downstream::{GroupLimits, Learning};
+use crate::process::health::{GroupLimits, Learning};
 use crate::process::select::DEEP_PAGE;
 use crate::store::{Order, PageQuery, StandingLease, StoreError};
 use crate::task::TaskStatus;

@@ -2,7 +2,7 @@
 
 use super::Turn;
 use crate::process::capacity::Measured;
-use crate::process::downstream::Limits;
+use crate::process::health::Limits;
 use crate::time::Millis;
 
 /// Maximum starts per second; `None` if unlimited.
@@ -25,12 +25,12 @@ impl Turn<'_> {
         };
         let measured = {
             let mut downstream = self.downstream.lock();
-            let ledger = downstream.queue();
-            match (ledger.open_breaker(), was_free) {
+            let health = downstream.queue();
+            match (health.open_breaker(), was_free) {
                 (Some(_), _) => Measured::Open,
                 (None, true) => Measured::Spare,
                 (None, false) => Measured::Full {
-                    concurrency: ledger.concurrency(),
+                    concurrency: health.concurrency(),
                     rate: rate(&self.limits),
                 },
             }

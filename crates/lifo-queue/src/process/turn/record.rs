@@ -1,5 +1,5 @@
 //! Updates the summary and the selection after an attempt. By then, the
-//! [ledger](crate::process::downstream) has already recorded the end of the run.
+//! [health of the downstream](crate::process::health) has already recorded the end of the run.
 
 use aws::error_chain;
 
@@ -18,6 +18,7 @@ impl Turn<'_> {
             }
         };
         let now = self.now();
+        self.started.remove(&attempted.task);
         // The index may still show the task in its previous state.
         let mut leave_alone = now.plus(self.processor.settings.index_lag);
         if let Some(age) = attempted.start_age {

@@ -7,9 +7,8 @@ use aws_sdk_dynamodb::types::ReturnValue;
 use super::item::{self, number, string};
 use super::{DynamoStore, Updated, send};
 use crate::control::{
-    Acquired, Claim, Control, IdleTurns, OpenBreaker, Pause, Release, Released, Renewal, Renewed,
+    Acquired, Carried, Claim, Control, IdleTurns, Pause, Release, Released, Renewal, Renewed,
 };
-use crate::observed::Observed;
 use crate::schema;
 use crate::store::{ControlStore, StoreError, Written};
 use crate::task::truncate_error;
@@ -23,15 +22,7 @@ impl DynamoStore {
     }
 }
 
-/// The circuit breaker state, the overload state and the processor's observations. Each renewal and
-/// release writes them.
-struct Load<'a> {
-    breaker: Option<OpenBreaker>,
-    overloaded_since: Option<Millis>,
-    observed: &'a Observed,
-}
-
-impl Load<'_> {
+impl Carried {
     /// The assignments, each with a leading comma, to append to an expression.
     fn assignments(&self) -> String {
         let breaker = self
@@ -40,8 +31,9 @@ impl Load<'_> {
         let overload = self
             .overloaded_since
             .map(|_| ", overloadedSince = :overloadedSince");
-        let load = breaker.into_iter().chain(overload);
-        load.chain([", observed = :observed"]).collect()
+        let some = breaker.into_iter().chain(overload);
+        some.chain([", observed = :observed, health = :health"])
+            .collect()
     }
 
     /// The attributes to remove.
@@ -56,9 +48,12 @@ impl Load<'_> {
         names
     }
 
-    fn fill(self, update: UpdateItemFluentBuilder) -> Result<UpdateItemFluentBuilder, StoreError> {
-        let observed = item::map("UpdateItem", self.observed)?;
-        let mut update = update.expression_attribute_values(":observed", observed);
+    fn fill(&self, update: UpdateItemFluentBuilder) -> Result<UpdateItemFluentBuilder, StoreError> {
+        let observed = item::map("UpdateItem", &self.observed)?;
+        let health = item::map("UpdateItem", &self.health)?;
+        let mut update = update
+            .expression_attribute_values(":observed", observed)
+            .expression_attribute_values(":health", health);
         if let Some(open) = self.breaker {
             update = update
                 .expression_attribute_values(":since", number(open.since.0))
@@ -160,12 +155,8 @@ impl ControlStore for DynamoStore {
     }
 
     async fn renew(&self, renewal: &Renewal) -> Result<Renewed, StoreError> {
-        let load = Load {
-            breaker: renewal.breaker,
-            overloaded_since: renewal.overloaded_since,
-            observed: &renewal.observed,
-        };
-        let remove = match load.removals().join(", ") {
+        let carried = &renewal.carried;
+        let remove = match carried.removals().join(", ") {
             names if names.is_empty() => names,
             names => format!(" REMOVE {names}"),
         };
@@ -173,7 +164,7 @@ impl ControlStore for DynamoStore {
             Some(_) => ", rateFullAt = :rateFullAt",
             None => "",
         };
-        let set = load.assignments();
+        let set = carried.assignments();
         let mut update = self
             .update_control()
             .update_expression(format!("SET leaseUntil = :until{rate}{set}{remove}"))
@@ -185,7 +176,7 @@ impl ControlStore for DynamoStore {
         if let Some(at) = renewal.rate_full_at {
             update = update.expression_attribute_values(":rateFullAt", number(at.0));
         }
-        Ok(match send(load.fill(update)?).await? {
+        Ok(match send(carried.fill(update)?).await? {
             Updated::Done(item) => Renewed::Ours(item::control(&item)),
             Updated::Rejected(_) => Renewed::Lost,
         })
@@ -205,17 +196,9 @@ impl ControlStore for DynamoStore {
             Some(_) => ", rateFullAt = :rateFullAt",
             None => "",
         };
-        let recovered = match release.recovered {
-            true => ", busyPauses",
-            false => "",
-        };
-        let load = Load {
-            breaker: release.breaker,
-            overloaded_since: release.overloaded_since,
-            observed: &release.observed,
-        };
-        let set = load.assignments();
-        let closed: String = load
+        let carried = &release.carried;
+        let set = carried.assignments();
+        let closed: String = carried
             .removals()
             .iter()
             .map(|name| format!(", {name}"))
@@ -224,14 +207,14 @@ impl ControlStore for DynamoStore {
             .update_control()
             .update_expression(format!(
                 "SET idleTurns = {idle}{rate}{set} \
-                 REMOVE #owner, leaseUntil, messageId, notifiedUntil, notifiedBy{recovered}{closed}"
+                 REMOVE #owner, leaseUntil, messageId, notifiedUntil, notifiedBy{closed}"
             ))
             .condition_expression(format!("#owner = :owner{unrequested}"))
             .return_values(ReturnValue::UpdatedNew)
             .expression_attribute_names("#owner", schema::OWNER)
             .expression_attribute_values(":owner", string(release.owner))
             .expression_attribute_values(":zero", number(0));
-        update = load.fill(update)?;
+        update = carried.fill(update)?;
         if release.idle_turns == IdleTurns::Add {
             update = update.expression_attribute_values(":one", number(1));
         }
@@ -257,10 +240,6 @@ impl ControlStore for DynamoStore {
     }
 
     async fn pause(&self, pause: &Pause) -> Result<Written, StoreError> {
-        let busy = match pause.busy {
-            true => " ADD busyPauses :one",
-            false => "",
-        };
         let by = match pause.by {
             Some(_) => ", pausedBy = :by, pausedAt = :at",
             None => " REMOVE pausedBy, pausedAt",
@@ -268,14 +247,11 @@ impl ControlStore for DynamoStore {
         let mut update = self
             .update_control()
             .update_expression(format!(
-                "SET pausedUntil = :until, pauseReason = :reason{by}{busy}"
+                "SET pausedUntil = :until, pauseReason = :reason{by}"
             ))
             .condition_expression("attribute_not_exists(pausedUntil) OR pausedUntil < :until")
             .expression_attribute_values(":until", number(pause.until.0))
             .expression_attribute_values(":reason", string(truncate_error(&pause.reason)));
-        if pause.busy {
-            update = update.expression_attribute_values(":one", number(1));
-        }
         if let Some(by) = &pause.by {
             update = update
                 .expression_attribute_values(":by", string(&by.name))

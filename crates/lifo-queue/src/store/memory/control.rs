@@ -4,11 +4,21 @@ use async_trait::async_trait;
 
 use super::MemoryStore;
 use crate::control::{
-    Acquired, Claim, Control, IdleTurns, Pause, ProcessorLease, Release, Released, Renewal, Renewed,
+    Acquired, Carried, Claim, Control, IdleTurns, Pause, ProcessorLease, Release, Released,
+    Renewal, Renewed,
 };
 use crate::store::{ControlStore, StoreError, Written};
 use crate::task::truncate_error;
 use crate::time::Millis;
+
+impl Control {
+    fn carry(&mut self, carried: &Carried) {
+        self.breaker = carried.breaker;
+        self.health = carried.health;
+        self.overloaded_since = carried.overloaded_since;
+        self.observed = carried.observed.clone();
+    }
+}
 
 #[async_trait]
 impl ControlStore for MemoryStore {
@@ -66,10 +76,8 @@ impl ControlStore for MemoryStore {
         match lease.filter(|lease| lease.owner == renewal.owner) {
             Some(lease) => {
                 lease.until = renewal.until;
-                control.breaker = renewal.breaker;
                 control.rate_full_at = renewal.rate_full_at.or(control.rate_full_at);
-                control.overloaded_since = renewal.overloaded_since;
-                control.observed = renewal.observed.clone();
+                control.carry(&renewal.carried);
                 Ok(Renewed::Ours(control.clone()))
             }
             None => Ok(Renewed::Lost),
@@ -99,13 +107,8 @@ impl ControlStore for MemoryStore {
             IdleTurns::Add => control.idle_turns + 1,
             IdleTurns::Keep => control.idle_turns,
         };
-        if release.recovered {
-            control.busy_pauses = 0;
-        }
         control.rate_full_at = release.rate_full_at.or(control.rate_full_at);
-        control.breaker = release.breaker;
-        control.overloaded_since = release.overloaded_since;
-        control.observed = release.observed.clone();
+        control.carry(&release.carried);
         Ok(Released::Done {
             idle_turns: control.idle_turns,
         })
@@ -122,7 +125,6 @@ impl ControlStore for MemoryStore {
         control.paused_until = Some(pause.until);
         control.pause_reason = Some(truncate_error(&pause.reason).to_owned());
         control.paused_by = pause.by.clone();
-        control.busy_pauses += u32::from(pause.busy);
         Ok(Written::Done)
     }
 }

@@ -85,7 +85,6 @@ impl OperatorStore for MemoryStore {
         control.paused_until = None;
         control.pause_reason = None;
         control.paused_by = None;
-        control.busy_pauses = 0;
         control.notified_until = None;
         control.notified_by = None;
         Ok(())

@@ -110,7 +110,7 @@ impl Ledger {
                     .retain(|at| now.since(*at) <= LATE_RETURN);
                 seen.doubtful_since = None;
             }
-            // A retry, a rejection or a panic does not open the circuit breaker.
+            // A retry or a panic does not open the circuit breaker.
             RunEnd::Again => {}
             RunEnd::Busy | RunEnd::Unavailable | RunEnd::Dropped => {
                 seen.without_result.push(now);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lifo_queue::control::Control;
 use lifo_queue::notify::Notification;
-use lifo_queue::process::MAX_PAGE_AGE;
+use lifo_queue::process::{MAX_PAGE_AGE, RUNS_TO_OPEN};
 use lifo_queue::store::{Candidate, Order, Page, TakeRequest};
 use lifo_queue::task::TaskId;
 use lifo_queue::time::Millis;
@@ -19,10 +19,6 @@ use crate::cloud::process::{Function, Life};
 /// Time for which a processor may skip a task that it handled, because the index lags or a call for
 /// the task failed.
 const LEFT_ALONE: Duration = Duration::from_secs(15);
-
-/// Minimum number of runs without a result before a circuit breaker may open. It opens after ten
-/// tasks that found the downstream unavailable, or after eight bursts of busy responses.
-const FEWEST_TO_OPEN: usize = 8;
 
 /// The facts that a processor knows.
 #[derive(Debug, Default)]
@@ -164,7 +160,7 @@ impl Ledger {
     }
 
     /// Whether the processor's circuit breaker may be open. It may be if the control item says so,
-    /// or if enough runs ended without a success or failure. Only then may a task other than the
+    /// or if enough runs ended without a result, in this turn or before it. Only then may a task other than the
     /// newest be a probe and start before a newer one. The ledger does not see the breaker itself,
     /// so this check is slightly too permissive: with a breaker per group, it allows any order.
     /// `tests/conformance/tests/turns` checks the order of probes.
@@ -175,7 +171,7 @@ impl Ledger {
         let seen = self.seen.get(&process.id);
         let without_result = seen.map_or(0, |seen| seen.without_result.len());
         self.settings.process.breaker.is_some()
-            && (self.breaker_open || without_result >= FEWEST_TO_OPEN)
+            && (self.breaker_open || without_result + self.without_result >= RUNS_TO_OPEN as usize)
     }
 
     /// Records a change of the control item and checks W2 and W3.
@@ -187,6 +183,7 @@ impl Ledger {
         after: &Control,
     ) {
         self.breaker_open = after.breaker.is_some();
+        self.without_result = after.health.without_result as usize;
         self.trace
             .push(now, process.id, What::Control(Box::new(after.clone())));
         if after.requested < before.requested {

@@ -20,7 +20,7 @@ impl Breaker {
         self.hand.commands = control.breaker_by_hand.commands;
         self.hand.until = control.held_breaker(now).map(|hold| hold.until);
         if self.is_held(now) {
-            self.open_at(now);
+            self.open_at(now, false);
         }
     }
 
@@ -39,15 +39,6 @@ impl Breaker {
     pub(in crate::process) fn end_outage(&mut self, now: Millis) {
         if !self.is_held(now) {
             self.close();
-        }
-    }
-
-    /// Records a success or a failure, which closes the breaker. While an operator holds it open,
-    /// it reopens immediately and probes continue.
-    pub(super) fn got_result(&mut self, now: Millis) {
-        self.close();
-        if self.is_held(now) {
-            self.open_at(now);
         }
     }
 

@@ -2,7 +2,7 @@ use std::num::{NonZeroU16, NonZeroU32};
 
 use super::learning::MAX_LEARNED;
 use super::*;
-use crate::process::downstream::tests::settings;
+use crate::process::health::tests::settings;
 use crate::task::{Lease, LeaseToken};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -29,6 +29,12 @@ fn task(id: &str) -> TaskId {
 
 fn at(seconds: i64) -> Millis {
     Millis(1_800_000_000_000 + seconds * 1_000)
+}
+
+/// Ends a run with a busy response that requests a wait. Returns whether it concerns only the group.
+fn busy(groups: &mut GroupLimits, id: &str, wait: Duration) -> bool {
+    let retry_after = Some(wait);
+    groups.run_ended(&task(id), Signal::Busy { retry_after }, at(0))
 }
 
 /// The state that a turn left in the table.
@@ -131,7 +137,7 @@ fn group_closed_by_a_retry_after_stays_closed_although_others_are_forgotten() {
         groups.started(&task(&format!("g{number:03}/1")), at(0));
         groups.ended(&task(&format!("g{number:03}/1")), true, at(0));
     }
-    assert!(groups.asked(&task("a/1"), 60 * SECOND, at(0)));
+    assert!(busy(&mut groups, "a/1", 60 * SECOND) && busy(&mut groups, "a/2", 60 * SECOND));
     let next = turn(limits(0, 10), left(&groups, at(1)), true, at(1));
     assert_eq!(next.closed_until("a", at(1)), Some(at(60)));
 }
@@ -196,14 +202,18 @@ fn lease_of_a_task_in_an_unknown_state_counts_and_late_takes_are_blocked() {
 }
 
 #[test]
-fn busy_response_with_retry_after_closes_the_group_only_if_groups_have_limits() {
+fn second_consecutive_busy_response_with_retry_after_closes_the_group_if_groups_have_limits() {
     let mut groups = turn(limits(9, 0), GroupStates::default(), true, at(0));
-    assert!(groups.asked(&task("a/1"), 30 * SECOND, at(0)));
-    assert!(groups.asked(&task("a/2"), Duration::ZERO, at(0)));
+    assert!(busy(&mut groups, "a/1", 30 * SECOND));
+    groups.run_ended(&task("a/2"), Signal::Result, at(0));
+    assert!(busy(&mut groups, "a/1", 30 * SECOND));
+    assert_eq!(groups.closed_until("a", at(0)), None);
+    assert!(busy(&mut groups, "a/3", 30 * SECOND));
+    assert!(busy(&mut groups, "a/4", Duration::ZERO));
     assert_eq!(groups.closed_until("a", at(0)), Some(at(30)));
     assert_eq!(groups.closed_until("b", at(0)), None);
     let next = turn(limits(9, 0), left(&groups, at(10)), true, at(10));
     assert_eq!(next.closed_until("a", at(10)), Some(at(30)));
     let mut none = turn(limits(0, 0), GroupStates::default(), true, at(0));
-    assert!(!none.asked(&task("a/1"), SECOND, at(0)));
+    assert!(!busy(&mut none, "a/1", SECOND));
 }

@@ -1,16 +1,17 @@
-//! All ledgers of a turn, shared by the loop, the attempts and the heartbeat.
+//! The health of all downstreams of a turn, shared by the loop, the attempts and the heartbeat.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::breakers::GroupBreakers;
-use super::{GroupLimits, Learning, Ledger, Ruling, Run, RunNumber, Signal};
+use super::domains::Domains;
+use super::{GroupLimits, Health, Learning, Ruling, Run, Signal};
+use crate::control::Carried;
 use crate::process::groups::Gates;
 use crate::store::Candidate;
 use crate::task::TaskId;
 use crate::time::Millis;
 
-/// The ledgers of a turn. The loop uses them to start tasks, the attempts record the ends of their
-/// runs, and the heartbeat writes the ledgers' state. An attempt needs the ruling at the end of its
+/// The downstreams of a turn. The loop uses them to start tasks, the attempts record the ends of
+/// their runs, and the heartbeat writes their state. An attempt needs the ruling at the end of its
 /// run, while the loop may be waiting for an index page. So the loop is not their only owner.
 #[derive(Clone, Debug)]
 pub(in crate::process) struct SharedDownstream(Arc<Mutex<Downstream>>);
@@ -31,27 +32,25 @@ impl SharedDownstream {
     }
 }
 
-/// The ledgers of a turn, and the limits of its groups.
+/// The health of the queue and of its groups, and the limits of its groups.
 #[derive(Debug)]
 pub(in crate::process) struct Downstream {
-    queue: Ledger,
+    queue: Health,
     /// `None` in a queue without groups.
     groups: Option<GroupLimits>,
     /// `None` if all groups share the queue's breaker.
-    breakers: Option<GroupBreakers>,
+    domains: Option<Domains>,
 }
 
 impl Downstream {
     /// Creates the state of the downstream for a turn that starts at `now`.
-    pub(in crate::process) fn new(queue: Ledger, groups: Option<GroupLimits>, now: Millis) -> Self {
+    pub(in crate::process) fn new(queue: Health, groups: Option<GroupLimits>, now: Millis) -> Self {
         let of_groups = groups.as_ref().filter(|groups| groups.have_breakers());
-        let breakers = of_groups.map(|groups| {
-            GroupBreakers::new(&queue.settings, groups.left(), queue.last_start, now)
-        });
+        let domains = of_groups.map(|groups| Domains::new(&queue.settings, groups.left(), now));
         Self {
             queue,
             groups,
-            breakers,
+            domains,
         }
     }
 
@@ -65,20 +64,11 @@ impl Downstream {
         if let Some(groups) = &mut self.groups {
             groups.started(task, now);
         }
-        let is_probe = self.queue.attempt_started(task);
-        match &mut self.breakers {
+        let is_probe = self.queue.attempt_started(task, now);
+        match &mut self.domains {
             None => is_probe,
-            Some(breakers) => breakers.of(task).attempt_started(task) || is_probe,
+            Some(domains) => domains.of(task).attempt_started(task, now) || is_probe,
         }
-    }
-
-    /// Records the start of an attempt's run, and returns the run's number.
-    pub(in crate::process) fn run_started(&mut self, task: &TaskId) -> RunNumber {
-        let run = self.queue.run_started();
-        if let Some(breakers) = &mut self.breakers {
-            breakers.of(task).breaker.note_run(run);
-        }
-        run
     }
 
     /// Records that an attempt ended. `ran` states whether it included a run. If the task's state
@@ -97,24 +87,22 @@ impl Downstream {
             return;
         };
         groups.ended(task, is_known, now);
-        let Some(breakers) = &mut self.breakers else {
+        let Some(domains) = &mut self.domains else {
             return;
         };
         if !ran {
-            breakers.of(task).attempt_without_run(task, now);
+            domains.of(task).attempt_without_run(task, now);
         }
-        if groups.running(task.group()) == 0
-            && let Some(pause) = breakers.rest(task.group(), now)
-        {
-            groups.close(task, &pause);
+        if groups.running(task.group()) == 0 {
+            domains.rest(task.group());
         }
     }
 
     /// Time until which no task of this group is due; `None` if the group is open.
     pub(in crate::process) fn closed_until(&self, group: &str, now: Millis) -> Option<Millis> {
         let groups = self.groups.as_ref()?;
-        let breakers = self.breakers.as_ref();
-        let waits = breakers.and_then(|of| of.waits_until(group, groups.running(group), now));
+        let domains = self.domains.as_ref();
+        let waits = domains.and_then(|of| of.waits_until(group, groups.running(group), now));
         groups.closed_until(group, now).max(waits)
     }
 
@@ -129,61 +117,61 @@ impl Downstream {
     /// Returns the group state that the next processor needs; `None` if the table contains it.
     pub(in crate::process) fn learning(&self, now: Millis) -> Option<Learning> {
         let groups = self.groups.as_ref()?;
-        groups.learning(self.breakers.as_ref(), now)
+        groups.learning(self.domains.as_ref(), now)
     }
 
     /// Closes the breakers of an empty queue, unless an operator holds the queue's breaker open.
     pub(in crate::process) fn end_outage(&mut self, now: Millis) {
         self.queue.end_outage(now);
-        if let Some(breakers) = &mut self.breakers {
-            breakers.end_outage();
+        if let Some(domains) = &mut self.domains {
+            domains.end_outage();
         }
     }
 
-    /// Records that a run ended with this signal. `jitter` is a random number from 0 to 1. If
-    /// groups have limits or breakers, a busy response that requests a wait closes only the group.
+    /// Records that a run ended with this signal. If groups have limits, a busy response that
+    /// requests a wait concerns only the task's group.
     pub(in crate::process) fn run_ended(
         &mut self,
         run: &Run,
         task: &TaskId,
         signal: Signal,
-        jitter: f64,
     ) -> Ruling {
-        let asked = match (&mut self.groups, signal) {
-            (
-                Some(groups),
-                Signal::Busy {
-                    retry_after: Some(wait),
-                },
-            ) => groups.asked(task, wait, run.ended),
-            _ => false,
+        let Some(domains) = &mut self.domains else {
+            let of_group = |groups: &mut GroupLimits| groups.run_ended(task, signal, run.ended);
+            let of_group = self.groups.as_mut().is_some_and(of_group);
+            let signal = if of_group { Signal::Nothing } else { signal };
+            return self.queue.run_ended(run, task, signal);
         };
-        let signal = if asked { Signal::Nothing } else { signal };
-        let Some(breakers) = &mut self.breakers else {
-            return self.queue.run_ended(run, task, signal, jitter);
-        };
+        let ruling = domains.run_ended(run, task, signal);
         // Only an operator's command opens the queue's own breaker.
-        let is_open = self.queue.open_breaker().is_some();
-        let of_queue = if is_open { signal } else { Signal::Nothing };
-        let of_queue = self.queue.run_ended(run, task, of_queue, jitter);
-        let ruling = breakers.run_ended(run, task, signal, jitter);
+        if self.queue.open_breaker().is_none() {
+            return ruling;
+        }
+        let of_queue = self.queue.run_ended(run, task, signal);
         Ruling {
-            spared: ruling.spared.or(of_queue.spared),
-            held: of_queue.held,
+            charged: ruling.charged && of_queue.charged,
+            next_probe: ruling.next_probe.max(of_queue.next_probe),
             ..ruling
         }
     }
 
-    /// Returns the ledger that a run of this task changes.
-    pub(in crate::process) fn of(&mut self, task: &TaskId) -> &mut Ledger {
-        match &mut self.breakers {
-            None => &mut self.queue,
-            Some(breakers) => breakers.of(task),
+    /// Whether the circuit breaker of the queue or of a group is open.
+    pub(in crate::process) fn is_probing(&self) -> bool {
+        let of_groups = |domains: &Domains| domains.is_probing();
+        self.queue.open_breaker().is_some() || self.domains.as_ref().is_some_and(of_groups)
+    }
+
+    /// The state for the next processor, without the observations.
+    pub(in crate::process) fn carried(&self) -> Carried {
+        Carried {
+            breaker: self.queue.open_breaker(),
+            health: self.queue.left(),
+            ..Carried::default()
         }
     }
 
-    /// The ledger of the whole queue.
-    pub(in crate::process) fn queue(&mut self) -> &mut Ledger {
+    /// The health of the whole queue.
+    pub(in crate::process) fn queue(&mut self) -> &mut Health {
         &mut self.queue
     }
 }
@@ -200,12 +188,12 @@ impl Gates for GatesAt<'_> {
     }
 
     fn is_probed(&self, group: &str) -> bool {
-        let breakers = self.downstream.breakers.as_ref();
-        breakers.is_some_and(|breakers| breakers.open(group).is_some())
+        let domains = self.downstream.domains.as_ref();
+        domains.is_some_and(|domains| domains.open(group).is_some())
     }
 
     fn probe(&self, group: &str, due: &[&Candidate]) -> Option<usize> {
-        let ledger = self.downstream.breakers.as_ref()?.get(group)?;
-        ledger.choose_probe(due, true, self.now)
+        let health = self.downstream.domains.as_ref()?.get(group)?;
+        health.choose_probe(due, true, self.now)
     }
 }

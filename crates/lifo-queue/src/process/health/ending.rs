@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::Ledger;
+use super::{Health, LONGEST_PROBE};
 use crate::store::Candidate;
 use crate::task::Ttl;
 use crate::time::Millis;
 
-/// Maximum delay before a returned task whose run did not count starts again, excluding pauses.
-pub(super) const NEXT_START: Duration = Duration::from_secs(120);
+/// Number of intervals between probes within which a returned task starts again.
+const PROBES: u32 = 30;
 
 /// Whether a start now may be a task's last start before it expires, if the next start follows
 /// within `next_start`. A short-lived task keeps most of its lifetime, because the outage may end.
@@ -22,18 +22,11 @@ pub(in crate::process) fn is_last_start(
     expires <= now.plus(next_start.min(lifetime / 4))
 }
 
-impl Ledger {
-    /// Maximum time until a task that is returned now starts again. It includes a pause if the
-    /// breaker has been open for so long that a pause may follow.
+impl Health {
+    /// Maximum time until a task that is returned now starts again: two minutes, and more in a long
+    /// outage.
     pub(super) fn next_start(&self, now: Millis) -> Duration {
-        let pause_after = self.settings.breaker.map(|breaker| breaker.pause_after);
-        let open_for = self.breaker.open_for(now);
-        match open_for.zip(pause_after) {
-            Some((open_for, pause_after)) if open_for + NEXT_START >= pause_after => {
-                NEXT_START + self.settings.pause
-            }
-            _ => NEXT_START,
-        }
+        PROBES * self.breaker.interval(now).max(LONGEST_PROBE)
     }
 
     /// Index of the task to use as the probe: among the returned tasks that may expire before their

@@ -13,7 +13,8 @@ use std::time::Duration;
 use uuid::Uuid;
 
 pub(in crate::process) use self::learning::Learning;
-use crate::control::{GroupOverride, GroupStates, LearnedGroup, LearnedGroups, OpenBreaker, Pause};
+use crate::control::{GroupOverride, GroupStates, LearnedGroup, LearnedGroups};
+use crate::process::health::Signal;
 use crate::process::rate::{RateLimit, since_epoch, whole_millis};
 use crate::process::settings::{GroupSettings, ProcessSettings};
 use crate::store::StandingLease;
@@ -22,6 +23,9 @@ use crate::time::Millis;
 
 /// Minimum time for which a group is closed after a busy response that requests a wait.
 const SHORTEST_CLOSED: Duration = Duration::from_secs(1);
+
+/// Number of consecutive busy responses that close a group.
+const BUSY_TO_CLOSE: u32 = 2;
 
 /// Time after which a closed group is checked again if it is unknown when the group opens.
 const AGAIN: Duration = Duration::from_millis(250);
@@ -56,10 +60,10 @@ struct Group {
     leases: Vec<Millis>,
     /// Time since the epoch at which the bucket is full again; `None` before the first start.
     full_at: Option<Duration>,
-    /// Time until which the downstream requested no calls or an automatic pause closes the group.
+    /// Time until which the downstream requested no calls.
     asked_until: Option<Millis>,
-    /// The reason for the automatic pause.
-    reason: Option<String>,
+    /// Number of consecutive busy responses that requested a wait.
+    busy: u32,
 }
 
 /// The limits in effect for one group.
@@ -81,7 +85,6 @@ impl GroupLimits {
         let known = |one: &LearnedGroup| {
             let mut group = Group {
                 asked_until: one.asked_until,
-                reason: one.reason.clone(),
                 ..Group::default()
             };
             // Without a release, the last starts of the group are unknown.
@@ -123,22 +126,14 @@ impl GroupLimits {
         self.settings.breaker
     }
 
-    /// The open breakers that the previous turn left.
-    pub(super) fn left(&self) -> impl Iterator<Item = (&str, OpenBreaker)> {
-        let groups = self.left.groups.iter();
-        groups.filter_map(|group| Some((group.name.as_str(), group.breaker?)))
+    /// The state of the groups that the previous turn left.
+    pub(super) fn left(&self) -> &[LearnedGroup] {
+        &self.left.groups
     }
 
     /// Number of the group's tasks that are running in this turn.
     pub(super) fn running(&self, name: &str) -> usize {
         self.groups.get(name).map_or(0, |group| group.running.len())
-    }
-
-    /// Closes a task's group for the duration of the pause.
-    pub(super) fn close(&mut self, task: &TaskId, pause: &Pause) {
-        let group = self.group(task);
-        group.asked_until = group.asked_until.max(Some(pause.until));
-        group.reason = Some(pause.reason.clone());
     }
 
     /// Replaces the operators' overrides with newer ones.
@@ -246,17 +241,29 @@ impl GroupLimits {
         }
     }
 
-    /// Closes a task's group for the wait that the downstream requested. Returns false without
-    /// closing the group if such responses apply to the whole queue.
-    pub(super) fn asked(&mut self, task: &TaskId, wait: Duration, now: Millis) -> bool {
-        if !self.settings.close_by_themselves() {
-            return false;
-        }
-        let until = now.plus(wait.max(SHORTEST_CLOSED));
+    /// Records the end of a run. From the second consecutive busy response on, closes the task's
+    /// group for the wait that the downstream requested: a single response may concern only its
+    /// task. Returns whether the response concerns only the group.
+    pub(super) fn run_ended(&mut self, task: &TaskId, signal: Signal, now: Millis) -> bool {
+        let by_themselves = self.settings.close_by_themselves();
         let group = self.group(task);
-        group.asked_until = group.asked_until.max(Some(until));
-        group.reason = None;
-        true
+        match signal {
+            Signal::Busy {
+                retry_after: Some(wait),
+            } if by_themselves => {
+                group.busy += 1;
+                if group.busy >= BUSY_TO_CLOSE {
+                    let until = now.plus(wait.max(SHORTEST_CLOSED));
+                    group.asked_until = group.asked_until.max(Some(until));
+                }
+                true
+            }
+            Signal::Result => {
+                group.busy = 0;
+                false
+            }
+            _ => false,
+        }
     }
 
     /// Whether to count the TAKEN tasks now.

@@ -4,9 +4,6 @@ use crate::control::OperatorLimit;
 use crate::process::rate::RateLimit;
 use crate::process::settings::ProcessSettings;
 
-/// Minimum number of distinct tasks that open the circuit breaker. Fewer tasks may be the cause.
-pub(super) const FEWEST_TASKS: usize = 10;
-
 /// The limits on starts in effect. All code that depends on the limits uses this struct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::process) struct Limits {
@@ -27,12 +24,6 @@ impl Limits {
                 Some(RateLimit::lowered(self.rate, rate.interval))
             }),
         }
-    }
-
-    /// The number of distinct tasks without a result that opens the circuit breaker. It exceeds the
-    /// number of concurrent tasks.
-    pub(super) fn threshold(&self) -> usize {
-        FEWEST_TASKS.max(usize::from(self.concurrency) + 2)
     }
 }
 

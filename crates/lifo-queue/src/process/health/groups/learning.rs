@@ -3,8 +3,8 @@
 use uuid::Uuid;
 
 use super::{Group, GroupLimits};
-use crate::control::{LearnedGroup, LearnedGroups};
-use crate::process::downstream::breakers::GroupBreakers;
+use crate::control::{Health, LearnedGroup, LearnedGroups};
+use crate::process::health::domains::Domains;
 use crate::process::rate::whole_millis;
 use crate::time::Millis;
 
@@ -21,16 +21,19 @@ pub(in crate::process) struct Learning {
 
 impl GroupLimits {
     /// Returns the state that the next processor needs; `None` if the table already contains it.
-    pub(in crate::process::downstream) fn learning(
+    pub(in crate::process::health) fn learning(
         &self,
-        breakers: Option<&GroupBreakers>,
+        domains: Option<&Domains>,
         now: Millis,
     ) -> Option<Learning> {
         let learned = |(name, group): (&String, &Group)| {
             let mut learned = self.learned_group(name, group, now);
-            if let Some(breakers) = breakers {
-                learned.breaker = breakers.open(name);
-                let waits = breakers.waits_until(name, group.running.len(), now);
+            if let Some(health) = domains.and_then(|domains| domains.get(name)) {
+                learned.breaker = health.open_breaker();
+                learned.health = health.left();
+            }
+            if let Some(domains) = domains {
+                let waits = domains.waits_until(name, group.running.len(), now);
                 let waits = waits.filter(|until| *until < Millis::MAX);
                 learned.next_start = learned.next_start.max(waits);
             }
@@ -86,8 +89,8 @@ impl GroupLimits {
             rate_full_at: group.full_at.map(whole_millis).filter(after),
             next_start: next_start.filter(after),
             asked_until,
-            reason: asked_until.and(group.reason.clone()),
             breaker: None,
+            health: Health::default(),
             // A task whose attempt panicked still counts as running, so add a lease for it.
             leases: group
                 .leases
