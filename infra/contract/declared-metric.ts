@@ -4,7 +4,7 @@
 export interface DeclaredMetric {
   /** CloudWatch unit. */
   readonly unit: 'Count' | 'Seconds';
-  /** Statistic that aggregates the values of a period: `Sum` for counters, `Maximum` for measurements of a sweep. */
+  /** Statistic that aggregates the values of a period: `Sum` for counters, `Maximum` for measurements. */
   readonly statistic: 'Sum' | 'Maximum';
   /** The functions that emit the metric. */
   readonly by: readonly string[];
@@ -17,7 +17,7 @@ export function counter(by: readonly string[], meaning: string, unit: DeclaredMe
   return { unit, statistic: 'Sum', by, meaning } satisfies DeclaredMetric;
 }
 
-/** Declares a metric that a sweep measures once per interval. */
+/** Declares a metric that a function measures, a sweep once per interval. */
 export function gauge(by: readonly string[], meaning: string, unit: DeclaredMetric['unit'] = 'Count') {
   return { unit, statistic: 'Maximum', by, meaning } satisfies DeclaredMetric;
 }

@@ -16,6 +16,10 @@ export const TASK_METRICS = {
     'tasks returned because the downstream was unavailable, without counting an attempt',
   ),
   Probes: counter(PROCESS, 'starts while the circuit breaker was open'),
+  ConcurrencyLimit: gauge(
+    PROCESS,
+    'tasks that may run concurrently at the end of a turn; 1 while the circuit breaker is open',
+  ),
   BreakerOpen: counter(PROCESS, 'turns that ended with an open circuit breaker'),
   OverloadedSeconds: counter(
     PROCESS,

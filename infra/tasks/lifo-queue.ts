@@ -24,6 +24,7 @@ import { SweepTasks } from './functions/sweep-tasks';
 import type { TaskWiring } from './functions/task-wiring';
 import { Trigger } from './functions/trigger';
 import { groupWarnings } from './group-rules';
+import { healthWarnings } from './health-rules';
 import { TaskIngest } from './ingest/task-ingest';
 import { loadProblems, loadWarnings, simulationProblems } from './load-rules';
 import { Observability } from './observability';
@@ -147,7 +148,11 @@ export class LifoQueue extends Construct {
       ...shedQueueProblems(props.shedTasksTo, region),
       ...eventBusProblems(props.taskEventsTo, region),
     ]);
-    const warnings = [...loadWarnings(props.expectedTasksPerSecond, settings), ...groupWarnings(settings)];
+    const warnings = [
+      ...loadWarnings(props.expectedTasksPerSecond, settings),
+      ...groupWarnings(settings),
+      ...healthWarnings(settings, props),
+    ];
     for (const { id, text } of warnings) {
       Annotations.of(this).addWarningV2(id, text);
     }

@@ -159,7 +159,8 @@ function pollPrice(template: Synthesized, { Properties }: Resource): 'request' |
 /** Returns the number of metrics of an idle queue: the sweep's measurements and count. Counters don't emit zeros. */
 function emittedIdle(metrics: Readonly<Record<string, DeclaredMetric>>): number {
   const emitted = Object.entries(metrics).filter(
-    ([name, { statistic }]) => statistic === 'Maximum' || /Sweeps$/.test(name),
+    ([name, { statistic, by }]) =>
+      (statistic === 'Maximum' && by.some((name) => name.startsWith('sweep-'))) || /Sweeps$/.test(name),
   );
   return emitted.length;
 }

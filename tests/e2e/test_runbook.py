@@ -71,15 +71,15 @@ def test_the_downstream_rejects_the_credentials(queue: DeployedQueue, tasks: Any
     with http_endpoint(lambda *_: (statuses[0], {})) as url:
         runs_on(queue, url)
         ids = create(queue, 6)
-        on_call = tasks("paused")
-        wait_until(lambda: "pausedUntil" in (queue.item("#processor") or {}), 30, "a pause")
-        wait_until(lambda: bool(re.search(r"paused .*by a processor.*HTTP 401", on_call.first())), 30, "the response in the reason")
+        on_call = tasks("breaker-open")
+        rejected = r"summary +the downstream rejects the queue's requests, so only probes start(?s:.*)HTTP 401"
+        wait_until(lambda: bool(re.search(rejected, on_call.first())), 30, "the cause and the response in the first command")
 
         statuses[0] = 200
-        ended = on_call.do("freshq resume")
-        assert "resumed" in ended and "previous pause: " in ended, ended
+        assert "the circuit breaker is closed" in on_call.do("freshq breaker close")
         wait_for(queue, ids)
-        assert re.search(r"paused +no\b", on_call.first())
+        queue.wait_until_idle()
+        assert re.search(r"circuit breaker +closed", on_call.first())
 
 
 def test_an_operator_paused_the_queue(queue: DeployedQueue, tasks: Any) -> None:

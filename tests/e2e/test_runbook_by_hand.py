@@ -85,10 +85,12 @@ def test_the_secret_of_the_downstream_is_wrong(own: Own, command: str, wrong: st
         return 200 if headers["Authorization"] == "Bearer right" else 401, {}
 
     def rejected() -> bool:
-        return re.search(r"paused +until .*: (HTTP 401|secret \S+ contains no text)", on_call.first()) is not None
+        found = on_call.first()
+        last = re.search(r"last response .*(HTTP 401|secret \S+ contains no text)", found)
+        return "so only probes start" in found and last is not None
 
     queue = own.queue
-    on_call = OnCall(queue, command, alarm(own.template, "paused"))
+    on_call = OnCall(queue, command, alarm(own.template, "breaker-open"))
     runner = json.loads(queue.environment("process-tasks")["TASK_RUNNER"])
     queue.client("secretsmanager").put_secret_value(SecretId=SECRET, SecretString=wrong)
     with http_endpoint(respond) as url:
@@ -100,7 +102,7 @@ def test_the_secret_of_the_downstream_is_wrong(own: Own, command: str, wrong: st
         on_call.remedy(found, "aws secretsmanager put-secret-value", value="Bearer right")
         # A new process has no cached value. An existing process would cache the rejected value for 30 s.
         queue.set_environment("process-tasks")
-        on_call.run("freshq resume --stack OnCall")
+        on_call.run("freshq breaker close --stack OnCall")
         wait_for(queue, ids)
         queue.wait_until_idle()
         queue.replace_environment("process-tasks", before)

@@ -5,9 +5,11 @@ The emulator responds with status 200 to an error and to a time-out too, so a te
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
+import random
 import socket
 import subprocess
 import time
@@ -36,44 +38,55 @@ class Function:
     """One function, invoked over HTTP. Use `with Function(bootstrap, environment, timeout) as function`."""
 
     def __init__(self, bootstrap: Path, environment: dict[str, str], timeout: int, log: Path) -> None:
+        self._bootstrap = bootstrap
         self._timeout = timeout
-        address, runtime_api = (f"127.0.0.1:{_free_port()}" for _ in range(2))
-        self._url = f"http://{address}/2015-03-31/functions/function/invocations"
-        self.log = log
-        variables = {
+        self._environment = {
             "PATH": os.defpath,
             "NO_PROXY": "127.0.0.1",
             "AWS_LAMBDA_FUNCTION_TIMEOUT": str(timeout),
             "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "256",
             "AWS_LAMBDA_LOG_FORMAT": "JSON",
-        }
+        } | environment
+        self.log = log
+
+    def __enter__(self) -> Function:
+        while not self._start():
+            self._stop()
+            log = self.log.read_text(errors="replace")
+            # Another process can take a port between its selection and its use.
+            if "address already in use" not in log:
+                raise RuntimeError(f"the emulator did not start:\n{log}")
+        return self
+
+    def _start(self) -> bool:
+        """Starts the emulator. Returns whether it accepts requests."""
+        port, runtime_api = _free_port(), _free_port()
+        self._url = f"http://127.0.0.1:{port}/2015-03-31/functions/function/invocations"
         command = [
             str(emulator()),
-            *("--runtime-interface-emulator-address", address),
-            *("--runtime-api-address", runtime_api),
-            str(bootstrap),
+            *("--runtime-interface-emulator-address", f"127.0.0.1:{port}"),
+            *("--runtime-api-address", f"127.0.0.1:{runtime_api}"),
+            str(self._bootstrap),
         ]
-        with log.open("wb") as output:
+        with self.log.open("wb") as output:
             self._process = subprocess.Popen(
                 command,
-                env=variables | environment,
+                env=self._environment,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )
-        self._address = address
+        return all(self._listens(each) for each in (port, runtime_api))
 
-    def __enter__(self) -> Function:
-        host, port = self._address.split(":")
+    def _listens(self, port: int) -> bool:
         began = time.monotonic()
-        while time.monotonic() - began < _START_SECONDS:
+        while self._process.poll() is None and time.monotonic() - began < _START_SECONDS:
             try:
-                socket.create_connection((host, int(port)), 1).close()
-                return self
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                return self._process.poll() is None
             except ConnectionRefusedError:
                 time.sleep(0.02)
-        self._stop()
-        raise RuntimeError(f"the emulator did not start:\n{self.log.read_text(errors='replace')}")
+        return False
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -100,6 +113,9 @@ class Function:
 
 
 def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    """A free port that no outgoing connection gets, because it is below the ephemeral ports."""
+    while True:
+        port = random.randrange(10_000, 30_000)
+        with socket.socket() as one, contextlib.suppress(OSError):
+            one.bind(("127.0.0.1", port))
+            return port

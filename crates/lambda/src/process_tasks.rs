@@ -25,6 +25,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use aws_config::SdkConfig;
 use lambda_runtime::Context;
+use lifo_queue::control::Cause;
 use lifo_queue::notify::sns::SnsNotifier;
 use lifo_queue::process::{FailedTurn, Invocation, ProcessSettings, Processor, TurnSummary};
 use lifo_queue::runner::config::{RunnerConfig, RunnerConfigError};
@@ -192,6 +193,8 @@ fn log(summary: &TurnSummary) {
         unavailable = summary.unavailable,
         probes = summary.probes,
         breaker_open = summary.breaker_open,
+        limit = summary.limit,
+        cause = summary.cause.map_or("none", Cause::name),
         superseded = summary.superseded,
         overloaded_ms = summary.overloaded_ms,
         cut_off = summary.cut_off,

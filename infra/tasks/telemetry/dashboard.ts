@@ -74,6 +74,7 @@ export function taskSections(
           [paused, breakerOpen, stalled],
           counts('Busy', 'Unavailable', 'OverloadedSeconds'),
         ),
+        graph('Limit on concurrent tasks', counts('ConcurrencyLimit')),
         ...limitGraphs(functions, table, TABLE.index),
       ],
     },

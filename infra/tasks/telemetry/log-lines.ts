@@ -37,6 +37,9 @@ export const TASK_LINES = {
       unavailable: 'tasks returned because the downstream was unavailable',
       probes: 'starts while the circuit breaker was open',
       breaker_open: 'whether the circuit breaker was open at the end',
+      limit:
+        'limit on concurrent tasks in effect at the end: 1 while the breaker is open, 0 if none could start',
+      cause: 'why the last runs had no result: `unavailable`, `busy`, `rejecting` or `none`',
       superseded: 'states of keys that a newer one replaced before their run succeeded or failed',
       overloaded_ms: 'how long the queue was overloaded and only new tasks started, in milliseconds',
       cut_off: 'tasks returned because the time was up, or too little of their lease was left',

@@ -1,5 +1,7 @@
 //! Explains in text what stops or limits the tasks of a queue.
 
+mod waiting;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
@@ -11,6 +13,7 @@ use lifo_queue::schema;
 use lifo_queue::time::{EpochSeconds, Millis};
 use serde_json::Value;
 
+pub(crate) use self::waiting::OldRuns;
 use crate::sample::{self, Late, Tasks, WINDOW};
 use crate::time_format::{exact, moment, rate, relative, rough, tenths};
 
@@ -211,7 +214,8 @@ const LATE: u32 = 5;
 pub(crate) fn summary(status: &Status, tasks: &Tasks) -> Option<Summary> {
     let finding = finding(status, tasks);
     let is_finding = finding.is_some();
-    let text = finding.or_else(|| late(status.now, tasks, Duration::ZERO));
+    let text = finding.or_else(|| waiting::text(status, tasks));
+    let text = text.or_else(|| late(status.now, tasks, Duration::ZERO));
     text.map(|text| Summary { text, is_finding })
 }
 

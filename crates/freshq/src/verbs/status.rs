@@ -241,10 +241,10 @@ impl StatusReport {
     }
 
     fn taken(&self) -> String {
-        match self.status.control.observed.limits {
-            None => self.status.taken.to_string(),
-            Some(limits) => format!("{}; {}", self.status.taken, start_limits(limits)),
-        }
+        let limits = self.status.control.observed.limits.map(start_limits);
+        let old = cause::OldRuns::of(&self.status, &self.tasks).map(|old| old.to_string());
+        let parts = [Some(self.status.taken.to_string()), limits, old];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 
     fn suspects(&self) -> String {

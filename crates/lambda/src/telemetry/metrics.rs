@@ -45,6 +45,7 @@ counters! {
     BUSY = "Busy": "Tasks returned because the downstream was busy.",
     UNAVAILABLE = "Unavailable": "Tasks returned because the downstream was unavailable, without counting an attempt.",
     PROBES = "Probes": "Starts while the circuit breaker was open.",
+    CONCURRENCY_LIMIT = "ConcurrencyLimit": "Tasks that may run concurrently at the end of a turn; 1 while the circuit breaker is open.",
     BREAKER_OPEN = "BreakerOpen": "Turns that ended with an open circuit breaker; has an alarm.",
     OVERLOADED_SECONDS = "OverloadedSeconds": "How long the queue was overloaded and only new tasks started.",
     LOST_RACES = "LostRaces": "Takes and settlements in which another writer was faster.",
@@ -88,7 +89,12 @@ impl Metrics {
         for name in NAMES {
             ::metrics::describe_counter!(*name, ::metrics::Unit::Count, "");
         }
-        for name in [PENDING_TASKS, PENDING_TASKS_CAPPED, TAKEN_TASKS] {
+        for name in [
+            PENDING_TASKS,
+            PENDING_TASKS_CAPPED,
+            TAKEN_TASKS,
+            CONCURRENCY_LIMIT,
+        ] {
             ::metrics::describe_gauge!(name, ::metrics::Unit::Count, "");
         }
         ::metrics::describe_gauge!(OLDEST_PENDING_SECONDS, ::metrics::Unit::Seconds, "");
@@ -169,6 +175,13 @@ impl Counted for TurnSummary {
             (QUEUE_PAUSED, (self.exit == Exit::Paused).into()),
             (IDLE_BOUND_REACHED, (self.exit == Exit::NoProgress).into()),
         ]
+    }
+
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        // A turn that could not start tasks has no limit.
+        let limit = Some(self.limit).filter(|limit| *limit > 0);
+        let limit = limit.map(|limit| (CONCURRENCY_LIMIT, limit.into()));
+        limit.into_iter().collect()
     }
 }
 

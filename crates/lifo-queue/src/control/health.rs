@@ -60,6 +60,16 @@ impl Health {
 }
 
 impl Cause {
+    /// The name in log lines.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unavailable => "unavailable",
+            Self::Busy => "busy",
+            Self::Rejecting => "rejecting",
+        }
+    }
+
     /// The downstream's state, as the end of a sentence.
     #[must_use]
     pub fn text(self) -> &'static str {

@@ -86,6 +86,14 @@ impl Health {
         self.limit.limit()
     }
 
+    /// The limit on concurrent tasks in effect, for operators: 1 while only probes start.
+    pub(super) fn shown_limit(&self) -> u32 {
+        match self.open_breaker() {
+            Some(_) => 1,
+            None => u32::try_from(self.concurrency()).unwrap_or(u32::MAX),
+        }
+    }
+
     /// Whether another task may start in addition to `running` others.
     pub(super) fn start(&self, running: usize, now: Millis) -> Start {
         self.breaker.start(running, self.limit.limit(), now)

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::control::Cause;
+
 /// The summary that a turn returns and logs: its exit and counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TurnSummary {
@@ -25,6 +27,11 @@ pub struct TurnSummary {
     pub probes: u32,
     /// Whether the circuit breaker was open at the end of the turn.
     pub breaker_open: bool,
+    /// Limit on concurrent tasks in effect at the end of the turn: 1 while the circuit breaker is
+    /// open, and 0 if the turn could not start tasks.
+    pub limit: u32,
+    /// Why the last runs of the turn had no result; `None` if the last run had one.
+    pub cause: Option<Cause>,
     /// Number of key states that were superseded before their run succeeded or failed.
     pub superseded: u32,
     /// Time for which the queue was overloaded and only new tasks started, in milliseconds.

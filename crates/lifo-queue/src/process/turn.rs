@@ -309,6 +309,8 @@ impl<'a> Turn<'a> {
         self.heartbeat.stop().await;
         self.summary.queries = self.reads.queries;
         self.summary.breaker_open = carried.breaker.is_some();
+        self.summary.limit = self.downstream.lock().queue().shown_limit();
+        self.summary.cause = carried.health.cause;
         let now = self.processor.clock.now();
         let overloaded = self.codel.overloaded_for(now);
         self.summary.overloaded_ms = u64::try_from(overloaded.as_millis()).unwrap_or(u64::MAX);

@@ -24,6 +24,7 @@
 //! | 2xx | success |
 //! | 408, 425, 429, 503, 529 | busy, until `Retry-After` (seconds or a date; maximum [`MAX_RETRY_AFTER`]) |
 //! | 403, 409, 413, 502 with a valid `Retry-After` | also busy, until then |
+//! | 409 to a task that has started before | also busy: the endpoint may still process the earlier request |
 //! | 401, 403, 404, 3xx | rejecting: the endpoint does not accept the queue's calls. A redirect usually leads to a login page. It is never followed, because a task must not be sent to an address that was not configured |
 //! | other 4xx | failure |
 //! | 500 | internal error: the endpoint is unavailable, or the task is the cause |
@@ -182,7 +183,7 @@ impl TaskRunner for HttpRunner {
             }
         };
         match tokio::time::timeout(self.timeout, self.call(task, &body)).await {
-            Ok(Ok(response)) => response.into_outcome(),
+            Ok(Ok(response)) => response.into_outcome(task.total_attempts > 1),
             Ok(Err(outcome)) => outcome,
             Err(_) => Outcome::Unavailable {
                 reason: format!("no complete response within {:?}", self.timeout),

@@ -1,6 +1,6 @@
 //! Tests the summary for each kind of queue.
 
-use lifo_queue::control::OpenBreaker;
+use lifo_queue::control::{OpenBreaker, ProcessorLease};
 use lifo_queue::depth::Depth;
 use lifo_queue::observed::{LimitSettings, LongestRun};
 use lifo_queue::operate::Keys;
@@ -199,6 +199,56 @@ fn the_summary_names_a_pause_failed_tasks_and_late_starts() {
     status.control.paused_until = Some(NOW.plus(WINDOW));
     let paused = "the queue is paused, so no task starts; next: freshq doctor";
     assert_eq!(summary(&status, None).as_deref(), Some(paused));
+}
+
+#[test]
+fn summary_states_why_due_tasks_wait() {
+    let mut status = limited(10, Some(4_000), [127, 300], None);
+    let at = |seconds| NOW.minus(Duration::from_secs(seconds));
+    let created = |seconds| FoundTask {
+        created: at(seconds),
+        ..task(json!({}))
+    };
+    let mut tasks = Tasks {
+        recent: vec![created(4)],
+        ..Tasks::default()
+    };
+    assert_eq!(text(&status, &tasks), None, "a short wait");
+    tasks.oldest = vec![created(12)];
+    let idle = "due tasks wait, up to 12s: no processor is active; the sweep wakes the queue every minute; next: freshq list";
+    assert_eq!(text(&status, &tasks).as_deref(), Some(idle));
+    status.control.lease = Some(ProcessorLease {
+        owner: uuid::Uuid::nil(),
+        message_id: String::new(),
+        until: NOW.plus(WINDOW),
+    });
+    let running = |seconds| {
+        let mut task = task(json!({}));
+        let started = at(seconds).0.into();
+        task.attributes
+            .insert(schema::TASK_UPDATED.to_owned(), started);
+        task
+    };
+    tasks.running = vec![running(1), running(25), running(28)];
+    let full = "due tasks wait, up to 12s: all 10 slots are in use; 2 runs without a response for 25s; next: freshq list";
+    assert_eq!(text(&status, &tasks).as_deref(), Some(full));
+    status.taken.count = 2;
+    status.control.rate_full_at = Some(NOW.plus(WINDOW));
+    let rate = "due tasks wait, up to 12s: ratePerSecond 4 limits the starts; next: freshq list";
+    assert_eq!(text(&status, &tasks).as_deref(), Some(rate));
+    status.control.overloaded_since = Some(NOW);
+    let overloaded = "due tasks wait, up to 12s: the queue is overloaded, so only new tasks start; next: freshq list";
+    assert_eq!(text(&status, &tasks).as_deref(), Some(overloaded));
+    let mut postponed = created(12);
+    let later = NOW.plus(WINDOW).0.into();
+    postponed
+        .attributes
+        .insert(schema::NOT_BEFORE.to_owned(), later);
+    let tasks = Tasks {
+        oldest: vec![postponed],
+        ..Tasks::default()
+    };
+    assert_eq!(text(&status, &tasks), None, "a task that is not due");
 }
 
 #[test]

@@ -45,8 +45,11 @@ const STATUS_CODES: [(&[&str], Means); 5] = [
 const BUSY_IF_ASKED: [&str; 4] = ["403", "409", "413", "502"];
 
 impl Means {
-    fn of(status: StatusCode, retry_after: Option<Duration>) -> Self {
-        if retry_after.is_some() && BUSY_IF_ASKED.contains(&status.as_str()) {
+    /// `repeats` states that the task has started before. A conflict then means that the endpoint
+    /// still processes an earlier request with the same idempotency key, whose response was lost.
+    fn of(status: StatusCode, retry_after: Option<Duration>, repeats: bool) -> Self {
+        let is_asked = retry_after.is_some() && BUSY_IF_ASKED.contains(&status.as_str());
+        if is_asked || (repeats && status == StatusCode::CONFLICT) {
             return Self::Busy;
         }
         let matches = |code: &&str| {
@@ -116,8 +119,9 @@ impl Response {
         })
     }
 
-    /// The outcome, according to [`STATUS_CODES`] and [`BUSY_IF_ASKED`].
-    pub(super) fn into_outcome(self) -> Outcome {
+    /// The outcome, according to [`STATUS_CODES`] and [`BUSY_IF_ASKED`]. `repeats` states that the
+    /// task has started before.
+    pub(super) fn into_outcome(self, repeats: bool) -> Outcome {
         let status = self.status;
         let mut reason = format!("HTTP {status}");
         if let Some(location) = self.location {
@@ -128,7 +132,7 @@ impl Response {
             reason.push_str(": ");
             reason.push_str(&self.excerpt);
         }
-        match Means::of(status, self.retry_after) {
+        match Means::of(status, self.retry_after, repeats) {
             Means::Success => Outcome::Success,
             Means::Busy => Outcome::Busy {
                 retry_after: self.retry_after,

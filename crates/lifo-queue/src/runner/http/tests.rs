@@ -97,7 +97,7 @@ async fn http_status_determines_the_outcome() {
         assert_eq!(outcome, Outcome::Success, "{status}");
     }
     for (kind, statuses) in [
-        (FAILURE, &[400, 402, 405, 409, 410, 413, 422, 451, 499][..]),
+        (FAILURE, &[400, 402, 405, 410, 413, 422, 451, 499][..]),
         (REJECTING, &[401, 403, 404]),
         (INTERNAL_ERROR, &[500]),
         (UNAVAILABLE, &[501, 502, 504, 507, 599, 600, 999]),
@@ -148,11 +148,31 @@ async fn status_with_a_valid_retry_after_means_busy() {
     }
     let later = Some(("retry-after", "later"));
     reason(&outcome_of(403, later, "").await, REJECTING);
-    reason(&outcome_of(409, later, "").await, FAILURE);
+    reason(&outcome_of(413, later, "").await, FAILURE);
     reason(
         &outcome_of(404, Some(("retry-after", "30")), "").await,
         REJECTING,
     );
+}
+
+#[tokio::test]
+async fn conflict_with_an_earlier_run_of_the_same_task_means_busy() {
+    let server = Server::start(|_, _| {
+        let response = Response::builder().status(409);
+        response.body(Body::empty()).unwrap()
+    })
+    .await;
+    let runner = runner(&server.url("/tasks"), PATIENT);
+    let mut first = task("task-1");
+    first.total_attempts = 1;
+    reason(&runner.run(&first).await, FAILURE);
+    let mut again = first;
+    again.total_attempts = 2;
+    let outcome = runner.run(&again).await;
+    let Outcome::Busy { retry_after, .. } = outcome else {
+        panic!("{outcome:?}")
+    };
+    assert_eq!(retry_after, None);
 }
 
 #[tokio::test]
