@@ -18,7 +18,8 @@ const SNIPPETS = documents()
   });
 
 /** Lines before a block that is only a fragment of a stack. */
-const FRAGMENT = "import { LifoQueue, TaskRunner } from 'freshq';\nexport function example(stack) {\n";
+const FRAGMENT =
+  "import { Duration } from 'aws-cdk-lib';\nimport { LifoQueue, TaskRunner } from 'freshq';\nexport function example(stack) {\n";
 
 test.each(SNIPPETS)('%s synthesizes', (_place, code) => {
   const source = code.includes('import ') ? code : `${FRAGMENT}${code}}\n`;
