@@ -27,20 +27,20 @@ PATIENCE_SECONDS = 60
 class Runner:
     url: str = ""
     _calls: queue.Queue[str] = field(default_factory=queue.Queue)
-    _permits: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    _statuses: queue.Queue[int] = field(default_factory=queue.Queue)
 
     def next_call(self) -> str:
         """The task id in the next call."""
         return self._calls.get(timeout=PATIENCE_SECONDS)
 
-    def end(self, calls: int = 1) -> None:
-        """Lets this number of calls succeed."""
-        self._permits.release(calls)
+    def end(self, calls: int = 1, status: int = 200) -> None:
+        """Lets this number of calls end with this status."""
+        for _ in range(calls):
+            self._statuses.put(status)
 
     def respond(self, body: bytes, _: Message) -> tuple[int, dict[str, str]]:
         self._calls.put(json.loads(body)["taskId"])
-        ended = self._permits.acquire(timeout=PATIENCE_SECONDS)
-        return (200 if ended else 500), {}
+        return self._statuses.get(timeout=PATIENCE_SECONDS), {}
 
 
 @contextmanager

@@ -181,18 +181,19 @@ def test_unread_output_stops_neither_the_queue_nor_its_end(command: str, downstr
 
 def test_failures_and_a_pause_are_printed(command: str, downstream: Runner) -> None:
     wrong = downstream.url.replace("127.0.0.1", "localhost") + "?key=hidden"
-    with Dev.started(command, "--runner", wrong, "--timeout", "1s", "--max-attempts", "1", "--ttl", "1h") as dev:
-        dev.create(task("slow"))
-        assert downstream.next_call() == "slow"
-        dev.wait_for("failed +slow +attempts: 1; ")
+    with Dev.started(command, "--runner", wrong, "--ttl", "1h") as dev:
+        dev.create(task("wrong"))
+        assert downstream.next_call() == "wrong"
+        downstream.end(status=422)
+        dev.wait_for("failed +wrong +attempts: 1; ")
         dev.freshq("pause", "--for", "1h", "--reason", "deployment")
         dev.wait_for(r"the queue is paused \(freshq resume ends the pause\): .*deployment")
         dev.freshq("resume")
         dev.wait_for("the pause has ended")
-        downstream.end(2)
-        dev.freshq("redrive", "slow")
-        dev.wait_for("redriven +slow")
-        dev.wait_for("succeeded +slow")
+        downstream.end()
+        dev.freshq("redrive", "wrong")
+        dev.wait_for("redriven +wrong")
+        dev.wait_for("succeeded +wrong")
         assert "hidden" not in "".join(dev.lines)
 
 

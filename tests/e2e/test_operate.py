@@ -16,6 +16,7 @@ from expectations import create, number, takes, wait_for
 
 from local.emulator import local_environment
 from local.history import History
+from local.http_endpoint import http_endpoint
 from local.queue import DeployedQueue
 from local.waiting import now_ms, wait_until
 
@@ -78,15 +79,11 @@ def test_pause_keeps_new_tasks_pending_and_resume_runs_them_immediately(
 def test_a_task_that_failed_is_redriven_and_succeeds(
     queue: DeployedQueue, freshq: Run, history: History
 ) -> None:
-    before = queue.set_environment(
-        "process-tasks",
-        {"TASK_RUNNER": json.dumps({"kind": "simulated", "capacity": 5, "durationMs": 3000})},
-        {"taskTimeoutMs": 1000, "maxAttempts": 1},
-    )
-    one, *others = ids = create(queue, 3)
-    wait_for(queue, ids, "FAILURE")
-    queue.wait_until_idle()
-    queue.replace_environment("process-tasks", before)
+    with http_endpoint(lambda *_: (422, {})) as url:
+        with queue.changed("process-tasks", TASK_RUNNER=json.dumps({"kind": "http", "url": url})):
+            one, *others = ids = create(queue, 3)
+            wait_for(queue, ids, "FAILURE")
+            queue.wait_until_idle()
     assert status(freshq)["failed"]["count"] >= 3
 
     response = expect(freshq, 1, "redrive", one, "unknown", "--ttl", "30m")

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lifo_queue::control::Control;
+use lifo_queue::control::{Cause, Control};
 use lifo_queue::time::Millis;
 use serde_json::Value;
 
@@ -113,23 +113,25 @@ pub(super) fn misspelled(resource: &Resource, now: &Value) -> Option<Finding> {
     })
 }
 
-/// Describes what ends a pause. If the downstream rejected the credentials, names the secret.
-fn pause_remedy(control: &Control, secret: Option<&str>) -> String {
-    let last = control.observed.last_response.as_ref();
-    let rejected = last.is_some_and(|last| {
-        let starts = ["HTTP 401", "HTTP 403", "secret "];
-        starts.iter().any(|start| last.text.starts_with(start))
-    });
-    let by_operator = control
-        .paused_by
-        .as_ref()
-        .is_some_and(|author| !author.is_processor());
-    match secret.filter(|_| rejected && !by_operator) {
-        Some(secret) => format!(
-            "if the secret is wrong or empty, aws secretsmanager put-secret-value --secret-id {secret} --secret-string '<value>'; 30 s after the last response, when the old value is no longer cached, freshq resume"
-        ),
-        None if by_operator => "fix the cause, then freshq resume".to_owned(),
-        None => "no task has started since the pause began, so the cause may be fixed already; if so, freshq resume, otherwise fix it first".to_owned(),
+/// Names the command that replaces the runner's secret, if the downstream rejected the credentials.
+fn secret_remedy(control: &Control, secret: Option<&str>) -> Option<String> {
+    let last = control.observed.last_response.as_ref()?;
+    let starts = ["HTTP 401", "HTTP 403", "secret "];
+    let rejected = starts.iter().any(|start| last.text.starts_with(start));
+    let secret = secret.filter(|_| rejected)?;
+    Some(format!(
+        "if the secret is wrong or empty, aws secretsmanager put-secret-value --secret-id {secret} --secret-string '<value>'; 30 s after the last response, when the old value is no longer cached, freshq breaker close"
+    ))
+}
+
+/// Describes what ends a pause. Processors of earlier releases also paused the queue.
+fn pause_remedy(control: &Control) -> &'static str {
+    let by = control.paused_by.as_ref();
+    match by.is_some_and(|author| !author.is_processor()) {
+        true => "fix the cause, then freshq resume",
+        false => {
+            "no task has started since the pause began, so the cause may be fixed already; if so, freshq resume, otherwise fix it first"
+        }
     }
 }
 
@@ -163,7 +165,7 @@ pub(super) fn control(
             "the queue",
             what,
             "no task starts, and pending tasks expire",
-            &pause_remedy(control, secret),
+            pause_remedy(control),
         );
     }
     if let Some(what) = limit::stands(control, now) {
@@ -188,7 +190,10 @@ pub(super) fn control(
         );
     } else if let Some(open) = control.breaker {
         let last = control.observed.last_response.as_ref();
-        let remedy = last.and_then(cause::remedy).unwrap_or("fix the downstream");
+        let known = last.and_then(cause::remedy).map(str::to_owned);
+        let remedy = secret_remedy(control, secret).or(known);
+        let remedy = remedy.unwrap_or_else(|| "fix the downstream".to_owned());
+        let why = control.health.cause.unwrap_or(Cause::Unavailable).text();
         let cause = last
             .and_then(cause::of_response)
             .map(|cause| format!("{cause}; "));
@@ -203,7 +208,7 @@ pub(super) fn control(
         find(
             "the circuit breaker",
             what,
-            "the downstream is unavailable, so only probes start",
+            &format!("{why}, so only probes start"),
             &format!("{remedy}; the breaker closes by itself"),
         );
     }
@@ -240,7 +245,6 @@ pub(super) fn control(
 
 #[cfg(test)]
 mod tests {
-    use lifo_queue::control::Author;
     use lifo_queue::observed::LastResponse;
     use lifo_queue::task::TaskId;
 
@@ -253,10 +257,8 @@ mod tests {
             let mut control = Control::default();
             let last = LastResponse::new(at, &TaskId::from_stored("a"), text);
             control.observed.last_response = Some(last);
-            control.paused_by = Some(Author::processor(at));
             control
         };
-        let other = "no task has started since the pause began, so the cause may be fixed already; if so, freshq resume, otherwise fix it first";
         for (text, names) in [
             ("HTTP 401 Unauthorized", true),
             ("HTTP 403 Forbidden", true),
@@ -266,16 +268,11 @@ mod tests {
             ),
             ("HTTP 404 Not Found", false),
         ] {
-            let remedy = pause_remedy(&after(text), Some("the-secret"));
+            let remedy = secret_remedy(&after(text), Some("the-secret"));
             let command = "aws secretsmanager put-secret-value --secret-id the-secret ";
-            assert_eq!(remedy.contains(command), names, "{text}: {remedy}");
-            assert_eq!(remedy == other, !names, "{text}: {remedy}");
-            assert_eq!(pause_remedy(&after(text), None), other);
+            let named = remedy.is_some_and(|remedy| remedy.contains(command));
+            assert_eq!(named, names, "{text}");
+            assert_eq!(secret_remedy(&after(text), None), None);
         }
-        let mut control = after("HTTP 401");
-        let name = "an operator".to_owned();
-        control.paused_by = Some(Author { name, at });
-        let remedy = pause_remedy(&control, Some("the-secret"));
-        assert_eq!(remedy, "fix the cause, then freshq resume");
     }
 }
