@@ -23,10 +23,7 @@ pub(super) struct Observations {
 
 impl Observations {
     pub(super) fn new(left: Observed, settings: &ProcessSettings) -> Self {
-        let starts = settings.rate.map(|rate| {
-            let starts = Duration::from_secs(1_000).as_nanos() / rate.interval.as_nanos().max(1);
-            u64::try_from(starts).unwrap_or(u64::MAX)
-        });
+        let starts = settings.rate.map(|rate| starts_per_1000_s(rate.interval));
         let observed = Observed {
             measures_overload: settings.codel.is_some(),
             limits: Some(LimitSettings {
@@ -118,5 +115,27 @@ impl Observations {
         let mut runs: Vec<u64> = self.runs.iter().copied().collect();
         let middle = runs.len() / 2;
         (!runs.is_empty()).then(|| *runs.select_nth_unstable(middle).1)
+    }
+}
+
+/// Number of starts in 1,000 s at this interval between two starts, rounded, because the interval
+/// of a rate is rarely a whole number of nanoseconds.
+fn starts_per_1000_s(interval: Duration) -> u64 {
+    let interval = interval.as_nanos().max(1);
+    let starts = (Duration::from_secs(1_000).as_nanos() + interval / 2) / interval;
+    u64::try_from(starts).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rate_is_shown_as_it_was_set() {
+        for rate in [1, 3, 7, 19, 900] {
+            let interval = Duration::from_secs(1) / rate;
+            assert_eq!(starts_per_1000_s(interval), u64::from(rate) * 1_000);
+        }
+        assert_eq!(starts_per_1000_s(Duration::from_millis(20_000)), 50);
     }
 }
