@@ -14,6 +14,9 @@ use crate::store::{StoreError, Written};
 use crate::trace;
 use crate::wake::Waker;
 
+/// Maximum number of attempts to write the group state. A displaced processor writes at most once.
+const LEARN_ATTEMPTS: usize = 3;
+
 /// Why the loop ended.
 #[derive(Debug)]
 pub(super) enum TurnEnd {
@@ -179,17 +182,27 @@ impl Processor {
         Ok(())
     }
 
-    /// Writes the group state at the end of a turn.
+    /// Writes the group state at the end of a turn. If another processor has written its state
+    /// since this turn read it, the owner of the lease repeats the write. A displaced processor
+    /// writes nothing.
     pub(super) async fn learn(&self, owner: Uuid, learning: &Learning) -> Result<(), StoreError> {
         let Learning { learned, seen } = learning;
-        match self.store.learn_groups(learned, owner, *seen).await? {
-            Written::Done | Written::Overtaken => Ok(()),
-            // This processor lost its lease, so its write was too late.
-            Written::Lost => Err(StoreError::Contended {
-                operation: "UpdateItem",
-                key: schema::GROUPS_ITEM.to_owned(),
-            }),
+        let mut seen = *seen;
+        for _ in 0..LEARN_ATTEMPTS {
+            match self.store.learn_groups(learned, owner, seen).await? {
+                Written::Done | Written::Overtaken => return Ok(()),
+                Written::Lost => {}
+            }
+            let lease = self.store.control().await?.lease;
+            if lease.is_none_or(|lease| lease.owner != owner) {
+                return Ok(());
+            }
+            seen = self.store.groups().await?.learned_by;
         }
+        Err(StoreError::Contended {
+            operation: "UpdateItem",
+            key: schema::GROUPS_ITEM.to_owned(),
+        })
     }
 
     fn waker(&self) -> Waker {

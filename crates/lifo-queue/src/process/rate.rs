@@ -73,6 +73,7 @@ pub(super) struct Rate {
 struct Bucket {
     limit: RateLimit,
     limiter: Limiter,
+    clock: Arc<dyn Clock>,
     /// Time since the epoch at which the bucket is full again, exact to the nanosecond. If the
     /// interval were truncated to milliseconds, each start would cost too little.
     full_at: Duration,
@@ -133,6 +134,7 @@ impl Rate {
         let Some(bucket) = self.bucket.as_mut().filter(|_| !self.permit) else {
             return Ok(());
         };
+        bucket.follow_clock();
         if let Err(too_early) = bucket.limiter.check() {
             self.waited = true;
             // Round up to a whole millisecond. Otherwise, each request would be too early.
@@ -179,11 +181,11 @@ impl Bucket {
         // Remove them at `then`, the time from which `missing` starts lead exactly to `full_at`.
         let then = full_at.saturating_sub(limit.interval.saturating_mul(missing.get()));
         let hold = Hold::new(Mutex::new(Some(then)));
-        let clock = Epoch {
-            clock,
+        let epoch = Epoch {
+            clock: clock.clone(),
             hold: hold.clone(),
         };
-        let limiter = RateLimiter::direct_with_clock(quota, clock);
+        let limiter = RateLimiter::direct_with_clock(quota, epoch);
         // A new bucket is full, and `missing` does not exceed its size.
         let taken = limiter.check_n(missing);
         debug_assert!(matches!(taken, Ok(Ok(()))), "{taken:?}");
@@ -191,8 +193,21 @@ impl Bucket {
         Some(Self {
             limit,
             limiter,
+            clock,
             full_at,
         })
+    }
+
+    /// Starts again with an empty bucket if the clock was set back, because the bucket would
+    /// otherwise grant nothing until the clock has caught up.
+    fn follow_clock(&mut self) {
+        let empty = since_epoch(self.clock.now()).saturating_add(self.limit.refill());
+        if self.full_at > empty {
+            let full_at = Some(whole_millis(self.full_at));
+            if let Some(bucket) = Self::start(self.limit, full_at, self.clock.clone()) {
+                *self = bucket;
+            }
+        }
     }
 }
 

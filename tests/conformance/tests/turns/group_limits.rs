@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use conformance::new_task;
 use lifo_queue::control::{
-    Author, GroupChange, GroupChanged, GroupPause, OperatorLimit, OperatorRate,
+    Author, GroupChange, GroupChanged, GroupPause, LearnedGroups, OperatorLimit, OperatorRate,
 };
 use lifo_queue::process::{Exit, GroupSettings, RateLimit};
 use lifo_queue::runner::Outcome;
+use lifo_queue::store::Written;
 use lifo_queue::store::memory::Record;
 use lifo_queue::task::{GroupName, Task, TaskId, TaskStatus, Ttl};
 use lifo_queue::time::Clock;
 use simulator::faulty::Fault;
+use uuid::Uuid;
 
 use super::world::*;
 
@@ -257,6 +259,24 @@ async fn lease_is_not_released_if_the_group_state_cannot_be_written() {
     tokio::time::sleep(world.settings.processor_lease).await;
     // The next turn starts with an empty bucket, so it takes no task.
     assert_eq!(world.turn().await.taken, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn late_group_state_of_a_displaced_processor_does_not_fail_the_turn() {
+    let world = world(a_second, every(100 * SECOND), &[("a", 1)]).await;
+    let displaced = Uuid::from_u128(1);
+    let late = async {
+        tokio::time::sleep(SECOND / 2).await;
+        let learned = LearnedGroups::default();
+        let written = world.store.learn_groups(&learned, displaced, None).await;
+        assert_eq!(written.unwrap(), Written::Done);
+    };
+    let (summary, ()) = tokio::join!(world.turn(), late);
+    assert_eq!((summary.exit, summary.succeeded), (Exit::Empty, 1));
+    assert!(world.control().await.lease.is_none());
+    let left = world.store.groups().await.unwrap();
+    assert_ne!(left.learned_by, Some(displaced));
+    assert_eq!(left.learned.groups.len(), 1, "{left:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -143,6 +143,29 @@ fn bucket_state_from_a_clock_that_was_ahead_is_capped_at_empty() {
 }
 
 #[test]
+fn clock_set_back_within_a_turn_costs_at_most_the_burst() {
+    let hand = at(3_600_000);
+    let mut rate = Rate::start(Some(LIMIT), None, hand.clone());
+    for _ in 0..3 {
+        assert_eq!(rate.grant(hand.now()), Ok(()));
+        rate.used();
+    }
+    hand.0.store(0, Ordering::SeqCst);
+    let mut granted = 0;
+    while hand.now() < Millis(10_000) {
+        match rate.grant(hand.now()) {
+            Ok(()) => {
+                rate.used();
+                granted += 1;
+            }
+            Err(again) => hand.0.store(again.0, Ordering::SeqCst),
+        }
+    }
+    // An empty bucket, then five starts per second.
+    assert!((48..=50).contains(&granted), "{granted}");
+}
+
+#[test]
 fn every_start_is_granted_without_a_limit() {
     let mut rate = Rate::start(None, Some(Millis::MAX), at(0));
     for _ in 0..1_000 {
