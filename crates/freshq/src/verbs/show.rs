@@ -146,7 +146,8 @@ impl Shown {
 /// Returns the message for a task id that does not exist.
 pub(crate) fn missing(task: &TaskId) -> String {
     format!(
-        "task {task} does not exist: it was never created, or it was cancelled, purged or deleted after its expiry"
+        "task {task} does not exist: it was never created, or it was cancelled, purged or deleted after its expiry. \
+         freshq logs process-tasks --task {task} --since 7d shows its runs, and freshq logs count-shed its expiry"
     )
 }
 
