@@ -89,7 +89,7 @@ def test_invalid_messages_go_to_the_dead_letter_queue_with_a_reason_and_valid_on
 
 
 def test_a_call_that_is_pending_for_too_long_expires_into_the_dead_letter_queue(
-    agents: DeployedAgents, dead_calls: QueueReader
+    agents: DeployedAgents, dead_calls: QueueReader, assignments: QueueReader
 ) -> None:
     crew = Crew(agents)
     call_id = fresh("call")
@@ -100,6 +100,9 @@ def test_a_call_that_is_pending_for_too_long_expires_into_the_dead_letter_queue(
     (expired,) = dead_calls.wait_for(about(call_id), 20, "the expired call")
     assert expired.attributes["reason"]
     assert expired.json()["criteria"] == canonical(crew.criteria)
+    (event,) = assignments.wait_for(about(call_id), 20, "the event of the expired call")
+    assert event.attributes == {"event": "expired", "callId": call_id}
+    assert event.json() == expired.json()
     assert agents.pending().get(canonical(crew.criteria), 0) == 0
     (agent,) = crew.queued("Fay")
     assert status(agents, agent) == "queued"

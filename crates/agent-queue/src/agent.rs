@@ -14,7 +14,7 @@
 //! | attendingCall | available | finish | status, ticket, call and call lease as read |
 //! | attendingCall | available | the sweep: the call lease expired | status, ticket, call and call lease |
 //! | attendingCall | queued | the sweep: the unanswered assignment was not published; a new ticket | status, ticket, call and call lease as read |
-//! | attendingCall | available | cancel: the agent has not answered | status, ticket, call and call lease |
+//! | attendingCall | queued | cancel: the agent has not answered; a new ticket | status, ticket, call and call lease as read |
 //!
 //! No other transition exists. A *ticket* identifies one stay in the queues and the call that ended
 //! it. A new profile also changes the ticket, so an enqueue that read the old profile fails. During
@@ -188,8 +188,8 @@ impl Agent {
     }
 
     /// Returns the agent to position `at` in every queue of its profile (attendingCall → queued),
-    /// because the assignment with this ticket was not published. Returns `None` if the agent does
-    /// not attend a call with this ticket.
+    /// because the assignment with this ticket was not published or its call was cancelled. Returns
+    /// `None` if the agent does not attend a call with this ticket.
     pub fn requeue(
         &self,
         ticket: Ticket,

@@ -11,7 +11,7 @@ use crate::transaction::{CallLease, Change};
 
 /// Maximum number of attempts per operation. An attempt is repeated if the agent changed between
 /// the read and the write.
-const ROUNDS: usize = 10;
+pub(crate) const ROUNDS: usize = 10;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Changed {
@@ -163,7 +163,7 @@ impl AgentQueue {
     }
 }
 
-fn contended(operation: &'static str) -> QueueError {
+pub(crate) fn contended(operation: &'static str) -> QueueError {
     QueueError::Contended {
         operation,
         tries: ROUNDS,

@@ -10,7 +10,7 @@ use aws_sdk_sns::types as sns;
 use aws_sdk_sqs::types as sqs;
 use futures::{FutureExt, StreamExt, stream};
 
-use crate::call::{Assignment, ExpiredCall, OutboxEvent};
+use crate::call::{ExpiredCall, OutboxEvent};
 use crate::intake::{DeadLetters, Delivery};
 use crate::publish::{PublishError, Publisher};
 
@@ -20,6 +20,9 @@ const PARALLEL: usize = 8;
 pub const CALL_ID: &str = "callId";
 /// Message attribute for the number of the call's assignment.
 pub const ASSIGNMENT: &str = "assignment";
+
+/// Message attribute for the kind of event: `assigned` or `expired`.
+pub const EVENT: &str = "event";
 
 /// Message attribute for the reason why a message is in the dead-letter queue.
 pub const REASON: &str = "reason";
@@ -34,8 +37,8 @@ const MAX_REASON: usize = 1_000;
 
 pub const WAITED_TOO_LONG: &str = "no agent was free within maxWait";
 
-/// Publishes assignments to a topic and sends expired calls and invalid messages to a FIFO
-/// dead-letter queue.
+/// Publishes assignments and expired calls to a topic, and sends expired calls and invalid messages
+/// to a FIFO dead-letter queue.
 #[derive(Clone, Debug)]
 pub struct AwsPublisher {
     sns: aws_sdk_sns::Client,
@@ -60,15 +63,23 @@ impl AwsPublisher {
         }
     }
 
-    async fn publish(&self, messages: &[(usize, &Assignment)]) -> Results {
-        let entries = messages.iter().enumerate().map(|(id, (_, assignment))| {
-            let message = serde_json::to_string(assignment).map_err(|e| e.to_string())?;
-            let number = assignment.number.to_string();
-            sns::PublishBatchRequestEntry::builder()
-                .id(id.to_string())
-                .message(message)
-                .message_attributes(CALL_ID, attribute("String", assignment.call_id.as_str())?)
-                .message_attributes(ASSIGNMENT, attribute("Number", number)?)
+    /// Publishes events to the topic.
+    async fn announce(&self, messages: &[(usize, &OutboxEvent)]) -> Results {
+        let entries = messages.iter().enumerate().map(|(id, (_, event))| {
+            let entry = sns::PublishBatchRequestEntry::builder().id(id.to_string());
+            let call = attribute("String", event.call_id().as_str())?;
+            let entry = entry.message_attributes(CALL_ID, call);
+            let (entry, kind, message) = match event {
+                OutboxEvent::Assigned(assignment) => {
+                    let number = attribute("Number", assignment.number.to_string())?;
+                    let entry = entry.message_attributes(ASSIGNMENT, number);
+                    (entry, "assigned", serde_json::to_string(assignment))
+                }
+                OutboxEvent::Expired(call) => (entry, "expired", serde_json::to_string(call)),
+            };
+            entry
+                .message_attributes(EVENT, attribute("String", kind)?)
+                .message(message.map_err(|e| e.to_string())?)
                 .build()
                 .map_err(|e| e.to_string())
         });
@@ -80,7 +91,7 @@ impl AwsPublisher {
             let taken = response.successful().iter().filter_map(|entry| entry.id());
             Ok(batch::outcomes(messages.len(), taken, response.failed()))
         };
-        results(messages, |a| a.call_id.as_str(), sent.await)
+        results(messages, |event| event.call_id().as_str(), sent.await)
     }
 
     async fn expired(&self, messages: &[(usize, &ExpiredCall)]) -> Results {
@@ -152,23 +163,27 @@ impl DeadLetters for AwsPublisher {
 #[async_trait]
 impl Publisher for AwsPublisher {
     async fn publish(&self, events: &[OutboxEvent]) -> Vec<Result<(), PublishError>> {
-        let (mut assigned, mut expired) = (vec![], vec![]);
-        for (index, event) in events.iter().enumerate() {
-            match event {
-                OutboxEvent::Assigned(assignment) => assigned.push((index, assignment)),
-                OutboxEvent::Expired(call) => expired.push((index, call)),
-            }
-        }
+        let all: Vec<_> = events.iter().enumerate().collect();
+        let expired = all.iter().filter_map(|(index, event)| match event {
+            OutboxEvent::Expired(call) => Some((*index, call)),
+            OutboxEvent::Assigned(_) => None,
+        });
+        let expired: Vec<_> = expired.collect();
         let mut batches = vec![];
-        for batch in assigned.chunks(batch::MAX_MESSAGES) {
-            batches.push(self.publish(batch).boxed());
+        for batch in all.chunks(batch::MAX_MESSAGES) {
+            batches.push(self.announce(batch).boxed());
         }
         for batch in expired.chunks(batch::MAX_MESSAGES) {
             batches.push(self.expired(batch).boxed());
         }
-        let mut results: Vec<_> = stream::iter(batches).buffered(PARALLEL).concat().await;
-        results.sort_by_key(|(index, _)| *index);
-        results.into_iter().map(|(_, result)| result).collect()
+        let sent: Results = stream::iter(batches).buffered(PARALLEL).concat().await;
+        let mut results: Vec<_> = events.iter().map(|_| Ok(())).collect();
+        for (index, result) in sent {
+            if result.is_err() {
+                results[index] = result;
+            }
+        }
+        results
     }
 }
 

@@ -114,7 +114,15 @@ impl Desk {
             }
             Command::CancelCall(id) => {
                 let cancel = self.queue.cancel(&id).await?;
-                report.cancelled = u32::from(cancel == Cancel::Done);
+                if let Cancel::Done {
+                    assignments,
+                    expired,
+                } = &cancel
+                {
+                    report.cancelled = 1;
+                    report.expired = *expired;
+                    self.publish(assignments, &mut report).await;
+                }
                 Response::call(id, Some(cancel.state()))
             }
             Command::Queues => {

@@ -174,7 +174,7 @@ impl AgentQueue {
 
     /// Assigns the pending calls that the agent matches, oldest first, until the agent has a call
     /// or no such call is left.
-    async fn serve_agent(&self, agent: &Agent) -> Result<Served> {
+    pub(crate) async fn serve_agent(&self, agent: &Agent) -> Result<Served> {
         let is_free = |served: &Served| {
             let last = served.assignments.last();
             last.is_none_or(|made| made.agent_id != agent.id)

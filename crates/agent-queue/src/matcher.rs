@@ -4,10 +4,13 @@
 //! overlap, the later writer sees both. The call queue delivers calls with the same criteria to one
 //! process at a time, so they are matched before they join a line ([`lane`](crate::lane)).
 
+use crate::agent::Agent;
+use crate::agent_lifecycle::{ROUNDS, contended};
 use crate::call::{Assignment, Call, CallRecord, CallState, OutboxEntry};
 use crate::meet::call_there;
 use crate::name::CallId;
 use crate::queue::{AgentQueue, Outcome, Result};
+use crate::serve::Served;
 use crate::store::StoreError;
 use crate::transaction::{Before, CallLease, Change};
 
@@ -24,7 +27,11 @@ pub struct Matched {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cancel {
-    Done,
+    Done {
+        /// New assignments to publish, if the call had an agent: that agent is queued again.
+        assignments: Vec<Assignment>,
+        expired: u32,
+    },
     /// The call was not cancelled, because it is assigned or has ended. Contains its state.
     Is(CallState),
 }
@@ -32,7 +39,7 @@ pub enum Cancel {
 impl Cancel {
     pub fn state(self) -> CallState {
         match self {
-            Self::Done => CallState::Cancelled,
+            Self::Done { .. } => CallState::Cancelled,
             Self::Is(state) => state,
         }
     }
@@ -94,12 +101,17 @@ impl AgentQueue {
     }
 
     /// Cancels a call that is pending, has not arrived yet, or is assigned to an agent that has not
-    /// answered. That agent becomes available but is not queued. An answered call stays assigned. A
-    /// call that arrives after its cancellation is not assigned.
+    /// answered. That agent returns to its place in its queues, and gets the oldest pending call that
+    /// matches. An answered call stays assigned. A call that arrives after its cancellation is not
+    /// assigned.
+    ///
+    /// # Errors
+    /// [`QueueError`](crate::queue::QueueError), for example if the call or its agent changed after
+    /// each of several reads.
     pub async fn cancel(&self, id: &CallId) -> Result<Cancel> {
-        loop {
+        for _ in 0..ROUNDS {
             let record = self.store.call(id).await?;
-            let (now, mut unanswered) = (self.clock.now(), None);
+            let (now, mut freed) = (self.clock.now(), None);
             let change = match record.map(|record| (record.call, record.state)) {
                 None => {
                     let any = self.settings.dimensions.any();
@@ -107,26 +119,54 @@ impl AgentQueue {
                 }
                 Some((call, CallState::Pending)) => Change::cancel(&call, now),
                 Some((call, CallState::Assigned(made))) => {
-                    let Some(lease) = self.unanswered(&made).await? else {
+                    let Some((agent, lease)) = self.unanswered(&made).await? else {
                         return Ok(Cancel::Is(CallState::Assigned(made)));
                     };
-                    unanswered = Some(OutboxEntry::assigned(made));
-                    Change::cancel_unanswered(&lease, &call, now)
+                    let place = lease.queued_at.unwrap_or(now);
+                    let dimensions = &self.settings.dimensions;
+                    // The agent's ticket is the lease's, so the agent can return.
+                    let Some(change) = agent.requeue(lease.ticket, place, dimensions) else {
+                        return Ok(Cancel::Is(CallState::Assigned(made)));
+                    };
+                    let agent_after = change.applied_to(agent.clone());
+                    freed = Some((agent_after, OutboxEntry::assigned(made)));
+                    Change::cancel_unanswered(change, &agent, &lease, &call, now)
                 }
                 Some((_, state)) => return Ok(Cancel::Is(state)),
             };
             // A rejection means that the call or its agent has changed since the read.
             if let Outcome::Done = self.commit("cancel", &change).await? {
-                self.store.delete_published(unanswered.as_slice()).await?;
-                return Ok(Cancel::Done);
+                return self.cancelled(freed).await;
             }
         }
+        Err(contended("cancel"))
     }
 
-    async fn unanswered(&self, made: &Assignment) -> Result<Option<CallLease>> {
-        let agent = self.store.agent(&made.agent_id).await?;
-        let lease = agent.as_ref().and_then(CallLease::of);
-        Ok(lease.filter(|lease| lease.ticket == made.ticket && !lease.answered))
+    /// Deletes the outbox entry of a cancelled assignment, and serves its agent, which is queued
+    /// again.
+    async fn cancelled(&self, freed: Option<(Agent, OutboxEntry)>) -> Result<Cancel> {
+        let mut served = Served::default();
+        if let Some((agent, entry)) = freed {
+            self.store.delete_published(&[entry]).await?;
+            served = self.serve_agent(&agent).await?;
+        }
+        Ok(Cancel::Done {
+            assignments: served.assignments,
+            expired: served.expired,
+        })
+    }
+
+    /// Returns the agent that has not answered this assignment, and its call lease with the agent's
+    /// former place.
+    async fn unanswered(&self, made: &Assignment) -> Result<Option<(Agent, CallLease)>> {
+        let Some(agent) = self.store.agent(&made.agent_id).await? else {
+            return Ok(None);
+        };
+        let lease = CallLease::of(&agent);
+        let lease = lease.filter(|lease| lease.ticket == made.ticket && !lease.answered);
+        let Some(lease) = lease else { return Ok(None) };
+        let stored = self.store.lease(&lease).await?;
+        Ok(Some((agent, stored.unwrap_or(lease))))
     }
 
     /// Returns the state of a redelivered call. If the call is pending, serves its line again,

@@ -1,5 +1,5 @@
-//! Publishes assignments to the topic and sends expired calls to the dead-letter queue, at least
-//! once.
+//! Publishes assignments and expired calls to the topic, and sends expired calls to the dead-letter
+//! queue, at least once.
 //!
 //! An event is written to the outbox in the transaction of its change and deleted after it is
 //! published. If the process crashes in between, the sweep publishes the event, possibly a second

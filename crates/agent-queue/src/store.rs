@@ -86,6 +86,9 @@ pub trait AgentStore: Send + Sync {
         limit: u16,
     ) -> Result<Vec<CallLease>>;
 
+    /// Returns the stored call lease with the agent and the expiry of this one.
+    async fn lease(&self, lease: &CallLease) -> Result<Option<CallLease>>;
+
     /// Returns the outbox entries after `after` that were written before `until`, oldest first, up
     /// to `limit`.
     async fn outbox_entries(

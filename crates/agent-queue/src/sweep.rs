@@ -58,6 +58,10 @@ const PAGE: u16 = 100;
 /// Minimum age of an assignment that the sweep publishes instead of the process that made it.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// Maximum difference of the processes' clocks. The sweep ends a call lease this long after its
+/// expiry, so that an agent that answers in time by another process's clock keeps its call.
+pub const CLOCK_SKEW: Duration = Duration::from_millis(500);
+
 struct Sweep<'a> {
     queue: AgentQueue,
     publisher: &'a dyn Publisher,
@@ -177,7 +181,8 @@ impl Sweep<'_> {
         let now = queue.clock.now();
         let mut after: Option<CallLease> = None;
         loop {
-            let page = queue.store.leases(after.as_ref(), now, PAGE).await;
+            let expired = now.minus(CLOCK_SKEW);
+            let page = queue.store.leases(after.as_ref(), expired, PAGE).await;
             let leases = match page {
                 Ok(leases) => leases,
                 Err(error) => return self.failed(error.into()),

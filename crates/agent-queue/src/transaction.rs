@@ -194,15 +194,22 @@ impl Change {
         undone
     }
 
-    /// Cancels an assigned call that its agent has not answered. The agent becomes available but is
-    /// not queued.
-    pub fn cancel_unanswered(lease: &CallLease, assigned: &Call, at: Micros) -> Self {
+    /// Cancels an assigned call that its agent has not answered. The agent returns to its original
+    /// position.
+    pub fn cancel_unanswered(
+        change: AgentChange,
+        agent: &Agent,
+        lease: &CallLease,
+        assigned: &Call,
+        at: Micros,
+    ) -> Self {
         let call = without_answer(assigned);
         let record = CallRecord::ended(call, CallState::Cancelled, at);
-        let mut change = Self::free_agent(lease, at);
         let was = Before::Assigned(lease.ticket);
-        change.steps.push(Step::Call(was, record));
-        change
+        let mut cancelled = Self::enqueue(change, agent);
+        let steps = [Step::Unlease(lease.clone()), Step::Call(was, record)];
+        cancelled.steps.extend(steps);
+        cancelled
     }
 
     pub fn end_lease(lease: &CallLease) -> Self {

@@ -42,7 +42,8 @@ rules! {
 
     Cancel: "cancel: pending -> cancelled";
     CancelKnown: "cancel: the call ended otherwise, and stays so";
-    CancelUnanswered: "cancel: assigned -> cancelled and attendingCall -> available, no answer yet";
+    CancelUnanswered: "cancel: assigned -> cancelled and attendingCall -> queued, no answer yet";
+    CancelServes: "cancel: assigned -> cancelled, and the agent gets a pending call";
     CancelEarly: "cancel: a call that has not arrived is cancelled";
 
     Finish: "finish: attendingCall -> available, by call and ticket";

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use agent_queue::agent::{Agent, Ticket};
 use agent_queue::agent_lifecycle::Changed;
 use agent_queue::call::{Assignment, Call, CallState, OutboxEntry};
+use agent_queue::matcher::Cancel;
 use agent_queue::name::CallId;
 use agent_queue::queue::{AgentQueue, Settings};
 use agent_queue::store::{AgentStore, Order};
@@ -118,7 +119,19 @@ impl Subject {
                     .counting("queued", matched.queued)
                     .counting("expired", matched.expired)
             }
-            Wish::Cancel(id) => state(&queue.cancel(id).await?.state()),
+            Wish::Cancel(id) => {
+                let cancel = queue.cancel(id).await?;
+                let (assignments, expired) = match &cancel {
+                    Cancel::Done {
+                        assignments,
+                        expired,
+                    } => (assignments.clone(), *expired),
+                    Cancel::Is(_) => (vec![], 0),
+                };
+                state(&cancel.state())
+                    .showing(assignments.iter().map(rows::assigned))
+                    .counting("expired", expired)
+            }
             Wish::Tell(assignments, heard) => self.publish(assignments, *heard).await?,
             Wish::Sweep(heard) => self.sweep(*heard).await?,
             Wish::DieEnqueuing(id) => {

@@ -23,12 +23,20 @@ type Bodies = Arc<Mutex<Vec<String>>>;
 
 /// Creates a client that gets the same response to every request. Also returns the request bodies.
 fn returning(response: impl Into<String>) -> (SharedHttpClient, Bodies) {
-    let (response, bodies) = (response.into(), Bodies::default());
+    let response = response.into();
+    responding(move |_| response.clone())
+}
+
+/// Creates a client whose response depends on the request's body.
+fn responding(
+    response: impl Fn(&str) -> String + Send + Sync + 'static,
+) -> (SharedHttpClient, Bodies) {
+    let bodies = Bodies::default();
     let made = Arc::clone(&bodies);
     let connector = connector(move |request| {
         let body = String::from_utf8(request.body().bytes().unwrap().to_vec()).unwrap();
+        let response = response(&body);
         made.lock().unwrap().push(body);
-        let response = response.clone();
         async move { respond(200, response) }
     });
     (http_client_fn(move |_, _| connector.clone()), bodies)
@@ -99,9 +107,23 @@ async fn calls_become_visible_ten_at_a_time_and_each_failure_is_reported() {
     assert_eq!(entries[10]["ReceiptHandle"], "r10");
 }
 
+/// Returns SNS's response to entries 0 to 9, of which this one failed.
+fn topic_but(failed: usize) -> String {
+    let member = |id| format!("<member><Id>{id}</Id><MessageId>m</MessageId></member>");
+    let done: String = (0..10).filter(|id| *id != failed).map(member).collect();
+    format!(
+        "<PublishBatchResponse xmlns='http://sns.amazonaws.com/doc/2010-03-31/'><PublishBatchResult>\
+        <Successful>{done}</Successful><Failed><member><Id>{failed}</Id><Code>InternalError</Code>\
+        <SenderFault>false</SenderFault></member></Failed></PublishBatchResult></PublishBatchResponse>"
+    )
+}
+
 #[tokio::test]
-async fn expired_call_missing_from_the_response_is_not_published() {
-    let (client, made) = returning(but_two());
+async fn expired_call_missing_from_a_response_of_the_topic_or_the_queue_is_not_published() {
+    let (client, made) = responding(|body| match body.starts_with("Action=PublishBatch") {
+        true => topic_but(7),
+        false => but_two(),
+    });
     let publisher = publisher(client);
     let expired =
         |number: u64| OutboxEvent::Expired(expired(&format!("c{number}"), "Spanish#M", number));
@@ -110,16 +132,22 @@ async fn expired_call_missing_from_the_response_is_not_published() {
     let results = publisher.publish(&events).await;
 
     let failed = results.iter().filter_map(|result| result.as_ref().err());
-    let ends = [
+    let reasons = [
         ("c3", "ReceiptHandleIsInvalid: because"),
         ("c4", "NoResult: no reason given"),
+        ("c7", "InternalError"),
     ];
-    assert_eq!(failed.clone().count(), 2);
-    for (error, (call, end)) in failed.zip(ends) {
+    assert_eq!(failed.clone().count(), 3);
+    for (error, (call, reason)) in failed.zip(reasons) {
         assert_eq!(error.call, call);
-        assert!(error.reason.ends_with(end), "{error}");
+        assert!(error.reason.contains(reason), "{error}");
     }
-    assert_eq!(made.lock().unwrap().len(), 1);
+    let made = made.lock().unwrap();
+    assert_eq!(made.len(), 2);
+    for part in ["=event&", "=expired&", "=callId&", "arrivedAt"] {
+        assert!(made[0].contains(part), "{part}: {}", made[0]);
+    }
+    assert!(!made[0].contains("=assignment&"), "{}", made[0]);
 }
 
 #[tokio::test]

@@ -165,6 +165,11 @@ impl AgentStore for MemoryStore {
             .collect())
     }
 
+    async fn lease(&self, lease: &CallLease) -> Result<Option<CallLease>> {
+        let key = (lease.until, lease.agent.clone());
+        Ok(self.lock().leases.get(&key).cloned())
+    }
+
     async fn outbox_entries(
         &self,
         after: Option<&OutboxEntry>,

@@ -64,6 +64,7 @@ layered! { AgentStore by Layer:
         pending() -> Vec<LineDepth> => About::Read;
         calls_in_line(&criteria: Criteria, limit: u16) -> Vec<Caller> => About::CallsInLine(criteria, limit);
         leases(?after: CallLease, until: Micros, limit: u16) -> Vec<CallLease> => About::Read;
+        lease(&lease: CallLease) -> Option<CallLease> => About::Read;
         outbox_entries(?after: OutboxEntry, until: Micros, limit: u16) -> Vec<OutboxEntry> => About::Read;
         delete_published(&outbox: [OutboxEntry]) -> () => About::Outbox(outbox);
     }

@@ -176,6 +176,7 @@ impl Reference {
     /// Cancels a pending call. An unknown call can be cancelled before it arrives, and an assigned
     /// call until its agent answers.
     pub(super) fn cancel(&mut self, id: &CallId, now: Micros) -> Ruled {
+        let mut served = Served::default();
         let rule = match self.calls.get(id).cloned() {
             None => {
                 let any = Dimensions::default().criteria(&BTreeMap::new());
@@ -190,20 +191,28 @@ impl Reference {
             }
             Some(record) => match self.unanswered_of(&record) {
                 Some((agent, assigned)) => {
-                    if let Some(agent) = self.agents.get_mut(&agent) {
-                        agent.state = AgentState::Available { since: now };
-                    }
                     let mut call = record.call;
                     call.unanswered += 1;
                     self.end(&call, CallState::Cancelled, now);
                     self.outbox
                         .retain(|entry| entry.sort_key() != assigned.sort_key());
-                    Rule::CancelUnanswered
+                    self.requeue(&agent);
+                    if let Some(agent) = self.agents.get(&agent).cloned() {
+                        served = self.serve_agent(&agent, now);
+                    }
+                    match served.assignments.is_empty() {
+                        true => Rule::CancelUnanswered,
+                        false => Rule::CancelServes,
+                    }
                 }
                 None => Rule::CancelKnown,
             },
         };
-        (self.state_of(id), rule)
+        let response = self
+            .state_of(id)
+            .showing(served.assignments.iter().map(rows::assigned))
+            .counting("expired", served.expired);
+        (response, rule)
     }
 
     /// Returns the agent of an unanswered assignment, and the assignment's outbox entry.

@@ -3,6 +3,7 @@
 use agent_queue::agent::AgentState;
 use agent_queue::call::{Assignment, CallState, OutboxEntry, OutboxEvent};
 use agent_queue::name::{AgentId, CallId};
+use agent_queue::sweep::CLOCK_SKEW;
 use agent_queue::time::Micros;
 
 use super::{GRACE, Reference, Response, Rule, Ruled};
@@ -93,14 +94,14 @@ impl Reference {
                 call,
                 until: Some(until),
                 answered,
-            } if *until < now => Some((agent.id.clone(), call.clone(), *answered)),
+            } if until.plus(CLOCK_SKEW) < now => Some((agent.id.clone(), call.clone(), *answered)),
             _ => None,
         });
         expired.collect()
     }
 
     /// Queues an available agent in its former position.
-    fn requeue(&mut self, id: &AgentId) {
+    pub(super) fn requeue(&mut self, id: &AgentId) {
         if let Some(place) = self.places.get(id).copied() {
             if let Some(agent) = self.agents.get_mut(id) {
                 agent.state = AgentState::Available { since: place };

@@ -1,19 +1,21 @@
 //! Extended leases and unanswered assignments.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use agent_queue::agent::{AgentStatus, Ticket};
 use agent_queue::agent_lifecycle::Changed;
 use agent_queue::call::{Assignment, CallState, OutboxEvent};
 use agent_queue::matcher::Cancel;
-use agent_queue::queue::AgentQueue;
+use agent_queue::queue::{AgentQueue, QueueError};
 use agent_queue::store::{AgentStore, Committed};
-use agent_queue::transaction::{Change, Step};
+use agent_queue::sweep::CLOCK_SKEW;
+use agent_queue::time::{Clock, Micros};
+use agent_queue::transaction::{CallLease, Change, Step};
 use agents::watched::{Outcome, Watch, watched};
 use agents::world::{World, pairs};
-use agents::{agent_id, call_id, criteria};
+use agents::{agent_id, call_id, criteria, done};
 use async_trait::async_trait;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -141,15 +143,20 @@ pub(crate) async fn a_lease_that_is_extended_in_time_is_not_ended_by_the_sweep(w
     assert_eq!(world.sweep().await.returned, 1);
 }
 
+const CANCELLED: Cancel = Cancel::Done {
+    assignments: vec![],
+    expired: 0,
+};
+
 /// The caller hangs up while the agent's phone rings.
-pub(crate) async fn cancelled_unanswered_call_makes_its_agent_available(world: World) {
+pub(crate) async fn cancelled_unanswered_call_returns_its_agent_to_its_place(world: World) {
     let world = answering(world);
     let made = meet(&world).await;
-    world.ask("c2", "Spanish#F").await;
+    world.queued("bea", &["Spanish"], "F").await;
     let cancelled = world.queue.cancel(&call_id("c1")).await.unwrap();
-    assert_eq!(cancelled, Cancel::Done);
+    assert_eq!(cancelled, CANCELLED);
     assert_eq!(world.state_of("c1").await, CallState::Cancelled);
-    assert_eq!(world.status("ana").await, AgentStatus::Available);
+    assert_eq!(world.status("ana").await, AgentStatus::Queued);
     let late = extend(&world, "ana", "c1", made.ticket).await;
     assert!(matches!(late, Changed::Rejected { .. }), "{late:?}");
     let redelivered = world.ask("c1", "Spanish#F").await;
@@ -159,7 +166,75 @@ pub(crate) async fn cancelled_unanswered_call_makes_its_agent_available(world: W
     world.pass(11 * SECOND).await;
     let swept = world.sweep().await;
     assert_eq!((swept.returned, swept.published), (0, 0), "nothing is left");
-    assert_eq!(pairs(&world.enqueue("ana").await.assignments), "c2→ana");
+    assert_eq!(world.ask_whom("c2", "Spanish#F").await, "ana");
+    assert_eq!(world.ask_whom("c3", "Spanish#F").await, "bea");
+}
+
+pub(crate) async fn agent_of_a_cancelled_unanswered_call_gets_a_pending_call(world: World) {
+    let world = answering(world);
+    meet(&world).await;
+    world.ask("c2", "Spanish#F").await;
+    let cancelled = world.queue.cancel(&call_id("c1")).await.unwrap();
+    let Cancel::Done { assignments, .. } = cancelled else {
+        panic!("{cancelled:?}");
+    };
+    assert_eq!(pairs(&assignments), "c2→ana");
+    assert_eq!(world.in_call("ana").await.as_deref(), Some("c2"));
+}
+
+/// A lease of the previous release does not contain the agent's place.
+pub(crate) async fn agent_of_a_cancelled_call_without_a_place_is_queued_last(world: World) {
+    let world = answering(world);
+    meet(&world).await;
+    let leases = world.store.leases(None, Micros(u64::MAX), 1).await;
+    let lease = CallLease {
+        queued_at: None,
+        ..leases.unwrap().remove(0)
+    };
+    done(&*world.store, &Change::of(vec![Step::Lease(lease)])).await;
+    world.queued("bea", &["Spanish"], "F").await;
+    let cancelled = world.queue.cancel(&call_id("c1")).await.unwrap();
+    assert_eq!(cancelled, CANCELLED);
+    assert_eq!(world.ask_whom("c2", "Spanish#F").await, "bea");
+    assert_eq!(world.ask_whom("c3", "Spanish#F").await, "ana");
+}
+
+/// Another process's clock is half a second ahead.
+pub(crate) async fn answer_within_the_clock_difference_keeps_the_call(world: World) {
+    let world = answering(world);
+    let made = meet(&world).await;
+    world.publish(std::slice::from_ref(&made)).await;
+    world
+        .pass(made.lease_until.unwrap().since(world.clock.now()) + CLOCK_SKEW)
+        .await;
+    assert_eq!(world.sweep().await.returned, 0);
+    let extended = extend(&world, "ana", "c1", made.ticket).await;
+    assert!(matches!(extended, Changed::Done(_)), "{extended:?}");
+    world.pass(30 * SECOND + CLOCK_SKEW).await;
+    assert_eq!(world.sweep().await.returned, 0);
+    world.tick().await;
+    assert_eq!(world.sweep().await.returned, 1);
+}
+
+/// Rejects every change, as DynamoDB does if a hand-edited item never meets the condition.
+struct Rejecting(AtomicUsize);
+
+#[async_trait]
+impl Watch for Rejecting {
+    async fn commit(&self, _: &dyn AgentStore, _: &Change) -> Outcome {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Ok(Committed::Rejected(vec![]))
+    }
+}
+
+pub(crate) async fn cancel_of_an_inconsistent_call_ends_with_an_error(world: World) {
+    world.ask("c1", "Spanish#F").await;
+    let rejecting = Arc::new(Rejecting(AtomicUsize::new(0)));
+    let store = watched(world.store.clone(), rejecting.clone());
+    let queue = world.queue_on(Arc::new(store), world.queue.settings().clone());
+    let cancelled = queue.cancel(&call_id("c1")).await;
+    assert!(matches!(cancelled, Err(QueueError::Contended { .. })));
+    assert_eq!(rejecting.0.load(Ordering::SeqCst), 10);
 }
 
 /// The agent answers after the cancellation has read the agent but before its commit.

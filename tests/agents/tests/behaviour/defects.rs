@@ -10,6 +10,7 @@ use agent_queue::call::{Call, CallState};
 use agent_queue::lane::Batch;
 use agent_queue::queue::{AgentQueue, Patience, QueueError};
 use agent_queue::store::{AgentStore, Committed};
+use agent_queue::sweep::CLOCK_SKEW;
 use agent_queue::transaction::Change;
 use agents::watched::{Outcome, Read, Watch, watched};
 use agents::world::{World, pairs};
@@ -214,7 +215,7 @@ pub(crate) async fn expired_call_lease_lets_the_agent_be_queued_again(world: Wor
     let world = world.with(|settings| settings.call_lease = Some(lease));
     world.queued("ana", &["Spanish"], "F").await;
     world.ask("c1", "Spanish#F").await;
-    world.pass(lease).await;
+    world.pass(lease + CLOCK_SKEW).await;
     assert_eq!(world.sweep().await.returned, 1);
     world.enqueue("ana").await;
     assert_eq!(world.ask_whom("c2", "Spanish#F").await, "ana");

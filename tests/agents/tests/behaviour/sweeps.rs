@@ -6,7 +6,7 @@ use std::time::Duration;
 use agent_queue::agent::{AgentState, AgentStatus};
 use agent_queue::agent_lifecycle::Changed;
 use agent_queue::call::{CallState, OutboxEntry, OutboxEvent};
-use agent_queue::sweep::SweepReport;
+use agent_queue::sweep::{CLOCK_SKEW, SweepReport};
 use agent_queue::time::{Clock, Micros};
 use agent_queue::transaction::{Change, Step};
 use agents::watched::{Partly, watched};
@@ -22,7 +22,8 @@ pub(crate) async fn sweep_makes_an_agent_available_when_its_call_lease_expires(w
     let made = world.ask("c1", "Spanish#F").await.assignments.remove(0);
     assert_eq!(made.lease_until, Some(made.assigned_at.plus(MINUTE)));
     world.ask("c2", "Spanish#F").await;
-    world.pass(MINUTE - Duration::from_millis(2)).await;
+    let moment = MINUTE + CLOCK_SKEW - Duration::from_millis(2);
+    world.pass(moment).await;
     assert_eq!(world.sweep().await.returned, 0, "it ends at this moment");
     world.tick().await;
     let swept = world.sweep().await;

@@ -248,6 +248,12 @@ impl AgentStore for DynamoStore {
         Ok(leases)
     }
 
+    async fn lease(&self, lease: &CallLease) -> Result<Option<CallLease>> {
+        let item = self.get(lease_key(lease)).await?;
+        let read = |item| Attributes::of(item, GET).lease();
+        item.as_ref().map(read).transpose()
+    }
+
     async fn outbox_entries(
         &self,
         after: Option<&OutboxEntry>,
