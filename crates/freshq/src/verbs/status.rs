@@ -161,8 +161,13 @@ impl StatusReport {
         let why = health.cause.map(Cause::text);
         if control.is_breaker_open(*now) {
             let next = health.next_probe.filter(|at| at > now);
+            let asked = health.asked_until.is_some_and(|at| Some(at) >= next);
+            let asked = match asked && next.is_some() {
+                true => " and asked for this wait",
+                false => "",
+            };
             let next = next.map(|at| format!(", the next {}", relative(at, *now)));
-            let why = why.map(|why| format!("; {why}"));
+            let why = why.map(|why| format!("; {why}{asked}"));
             return format!(
                 "only probes start{}{}",
                 next.unwrap_or_default(),

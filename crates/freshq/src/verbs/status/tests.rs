@@ -221,6 +221,17 @@ fn expired_state_is_not_shown_as_current() {
 }
 
 #[test]
+fn wait_that_the_downstream_asked_for_is_named() {
+    let mut control = busy();
+    control.health.cause = Some(Cause::Busy);
+    control.health.asked_until = Some(at(3));
+    let lines = [
+        "limit on concurrency  only probes start, the next in 3s; the downstream is busy and asked for this wait",
+    ];
+    has_lines(&report(control).text(), &lines);
+}
+
+#[test]
 fn json_status_has_exact_figures() {
     let expected = json!({
         "queue": "LifoQueue-dev",
