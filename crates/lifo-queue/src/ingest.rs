@@ -14,6 +14,7 @@
 //! - of several states of one key in a batch, the newest is written;
 //! - while the table throttles, new messages are written and old ones
 //!   [return later](backpressure);
+//! - while the queue has a backlog, the ingest [receives messages itself](catch_up);
 //! - with admission enabled, the tasks in a storm that can't run before they expire are
 //!   [shed](admission) instead of written;
 //! - an invalid task would fail every time, so it goes to the dead-letter queue immediately, with
@@ -21,6 +22,7 @@
 
 mod admission;
 mod backpressure;
+mod catch_up;
 mod close;
 mod insert;
 mod message;
@@ -92,6 +94,7 @@ pub struct Deadlines {
 
 #[derive(Debug, Default)]
 pub struct IngestReport {
+    pub messages: usize,
     /// Tasks written, including newer states of keys.
     pub created: u64,
     /// Tasks that were already in the table, and are unchanged.
@@ -168,7 +171,20 @@ impl Ingest {
     /// Invalid and expired tasks are sent to their queues only after the other tasks of their
     /// message are written, so that they are sent once.
     pub async fn work(&self, batch: &[Delivery], deadlines: Deadlines) -> IngestReport {
-        let mut report = IngestReport::default();
+        self.process(batch, deadlines, deadlines.writes).await
+    }
+
+    /// Processes a batch, and writes its old messages only until `old_until`.
+    async fn process(
+        &self,
+        batch: &[Delivery],
+        deadlines: Deadlines,
+        old_until: Instant,
+    ) -> IngestReport {
+        let mut report = IngestReport {
+            messages: batch.len(),
+            ..IngestReport::default()
+        };
         let quota = match &self.admission {
             Some(admission) => admission.quota().await,
             None => None,
@@ -182,7 +198,12 @@ impl Ingest {
             }
             let messages: Vec<_> = wave.iter().map(|index| &batch[*index]).collect();
             let open = self
-                .work_wave(&messages, deadlines, quota.as_ref(), &mut report)
+                .work_wave(
+                    &messages,
+                    (deadlines, old_until),
+                    quota.as_ref(),
+                    &mut report,
+                )
                 .await;
             let undone = wave.iter().zip(&open).filter(|(_, message)| message.left);
             left.extend(undone.map(|(index, message)| (*index, message.throttled)));
@@ -209,14 +230,14 @@ impl Ingest {
     async fn work_wave<'a>(
         &self,
         batch: &[&'a Delivery],
-        deadlines: Deadlines,
+        (deadlines, old_until): (Deadlines, Instant),
         quota: Option<&Quota>,
         report: &mut IngestReport,
     ) -> Vec<Open<'a>> {
-        let mut open = self.write(batch, deadlines.writes, quota, report).await;
+        let until = (deadlines.writes, old_until);
+        let mut open = self.write(batch, until, quota, report).await;
         let closing = async {
-            let shed = self.hand_over(&mut open).await;
-            report.shed.add(shed);
+            self.hand_over(&mut open).await;
             report.rejected += self.bury(&mut open).await;
         };
         if timeout_at(deadlines.report, closing).await.is_err() {
@@ -229,6 +250,12 @@ impl Ingest {
                 message.left |= !message.shed.is_empty() || !message.wrong.is_empty();
             }
         }
+        // SQS redelivers a message of which a part failed. Its tasks are then created, even those
+        // that were not admitted before. Therefore, shed tasks are counted last.
+        let done = open.iter().filter(|message| !message.left);
+        report
+            .shed
+            .add(ShedReport::of(done.flat_map(|message| &message.shed)));
         open
     }
 
@@ -237,7 +264,7 @@ impl Ingest {
     async fn write<'a>(
         &self,
         batch: &[&'a Delivery],
-        until: Instant,
+        (until, old_until): (Instant, Instant),
         quota: Option<&Quota>,
         report: &mut IngestReport,
     ) -> Vec<Open<'a>> {
@@ -291,6 +318,7 @@ impl Ingest {
             .collect();
         let limits = Limits {
             until,
+            old_until,
             patience: &patience,
             backpressure: &self.backpressure,
         };

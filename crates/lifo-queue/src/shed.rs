@@ -111,6 +111,21 @@ impl ShedReport {
         u64::from(self.pending) + u64::from(self.taken)
     }
 
+    /// Counts and logs these tasks, which the sink accepted.
+    pub(crate) fn of<'a>(tasks: impl Iterator<Item = &'a ShedTask> + Clone) -> Self {
+        log_shed(tasks.clone());
+        let count = |like: &dyn Fn(&ShedTask) -> bool| {
+            let tasks = tasks.clone().filter(|task| like(task));
+            u32::try_from(tasks.count()).unwrap_or(u32::MAX)
+        };
+        Self {
+            pending: count(&|task| task.task_status == TaskStatus::Pending),
+            taken: count(&|task| task.task_status == TaskStatus::Taken),
+            not_admitted: count(&|task| task.reason == ShedReason::NotAdmitted),
+            ..Self::default()
+        }
+    }
+
     /// Adds the result of another list. `again_from` is unchanged, because each list has its own
     /// indexes.
     pub(crate) fn add(&mut self, other: Self) {
@@ -129,43 +144,31 @@ impl ShedCounter {
     /// Sends the tasks and counts those before the first task that the sink did not accept. The
     /// caller must retry the others. A retry counts them.
     pub async fn count(&self, tasks: &[ShedTask]) -> ShedReport {
-        self.count_together(tasks, |index| index).await
+        let not_handed_over = self.hand_over(tasks).await;
+        let again_from = not_handed_over.iter().map(|task| task.index).min();
+        let counted = &tasks[..again_from.unwrap_or(tasks.len()).min(tasks.len())];
+        ShedReport {
+            again_from,
+            not_handed_over,
+            ..ShedReport::of(counted.iter())
+        }
     }
 
-    /// Like [`count`](Self::count), for a task at `index` that the caller can retry only together
-    /// with all tasks from `first(index)` on. `first(index)` must not exceed `index`.
-    pub async fn count_together(
-        &self,
-        tasks: &[ShedTask],
-        first: impl Fn(usize) -> usize,
-    ) -> ShedReport {
+    /// Sends the tasks without counting them. Returns those that the sink did not accept.
+    pub(crate) async fn hand_over(&self, tasks: &[ShedTask]) -> Vec<NotHandedOver> {
         let not_handed_over = match &self.sink {
             Some(sink) if !tasks.is_empty() => sink.hand_over(tasks).await,
             _ => Vec::new(),
         };
-        let again_from = not_handed_over.iter().map(|task| first(task.index)).min();
-        let counted = &tasks[..again_from.unwrap_or(tasks.len()).min(tasks.len())];
-        let count = |like: &dyn Fn(&ShedTask) -> bool| {
-            let tasks = counted.iter().filter(|task| like(task));
-            u32::try_from(tasks.count()).unwrap_or(u32::MAX)
-        };
-        let report = ShedReport {
-            pending: count(&|task| task.task_status == TaskStatus::Pending),
-            taken: count(&|task| task.task_status == TaskStatus::Taken),
-            not_admitted: count(&|task| task.reason == ShedReason::NotAdmitted),
-            again_from,
-            not_handed_over,
-        };
-        log_shed(counted);
-        log_problems(tasks, &report);
-        report
+        log_problems(tasks, &not_handed_over);
+        not_handed_over
     }
 }
 
 /// Logs the first tasks of a list one by one. The caller logs the total number, so that an overload
 /// doesn't flood the log.
-fn log_shed(tasks: &[ShedTask]) {
-    for task in tasks.iter().take(MAX_LOGGED) {
+fn log_shed<'a>(tasks: impl Iterator<Item = &'a ShedTask>) {
+    for task in tasks.take(MAX_LOGGED) {
         let expires_at = task.expires_at.map(EpochSeconds::millis);
         let limit = expires_at.zip(task.task_created);
         tracing::info!(
@@ -178,18 +181,18 @@ fn log_shed(tasks: &[ShedTask]) {
     }
 }
 
-fn log_problems(tasks: &[ShedTask], report: &ShedReport) {
+fn log_problems(tasks: &[ShedTask], not_handed_over: &[NotHandedOver]) {
     for task in tasks.iter().filter(|task| !task.unreadable.is_empty()) {
         let task_id = task.task_id.as_ref().map(TaskId::as_str);
         tracing::warn!(task_id, unreadable = ?task.unreadable, "shed task only partly readable");
     }
-    if let Some(first) = report.not_handed_over.first() {
+    if let Some(first) = not_handed_over.first() {
         let task_id = tasks
             .get(first.index)
             .and_then(|task| task.task_id.as_ref())
             .map(TaskId::as_str);
         let error = error_chain::chain(&first.error);
-        let tasks = report.not_handed_over.len();
+        let tasks = not_handed_over.len();
         tracing::error!(task_id, error, tasks, "shed tasks not sent to their queue");
     }
 }

@@ -1,7 +1,8 @@
 //! `ingest-tasks`: writes the tasks from an SQS standard queue to the table.
 //!
 //! Its event source mapping requires `ReportBatchItemFailures`. SQS redelivers exactly the messages
-//! that could not be written completely, before the queue's visibility timeout ends.
+//! that could not be written completely, before the queue's visibility timeout ends. While the queue
+//! has a backlog, the function receives further messages itself.
 
 mod event;
 
@@ -14,7 +15,7 @@ use lambda::telemetry::metrics::Metrics;
 use lambda::telemetry::traces;
 use lambda::{Context, Failure, Handler, aws, sqs};
 use lifo_queue::ingest::sqs::SqsIngestQueue;
-use lifo_queue::ingest::{Deadlines, Ingest};
+use lifo_queue::ingest::{Deadlines, Ingest, IngestReport};
 use lifo_queue::shed::sqs::SqsShedSink;
 use lifo_queue::shed::{ShedCounter, ShedSink};
 use lifo_queue::store::dynamodb::DynamoStore;
@@ -71,8 +72,22 @@ impl Handler for Ingests {
             report: sqs::deadline(&context, config::REPORT_MARGIN),
         };
         let report = self.ingest.work(&batch, deadlines).await;
+        self.count(&report);
+        self.ingest
+            .catch_up(&batch, &report, deadlines, |report| self.count(report))
+            .await;
+        Ok(sqs::response(report.returned))
+    }
+
+    fn tracer(&self) -> Option<&Arc<Tracer>> {
+        self.tracer.as_ref()
+    }
+}
+
+impl Ingests {
+    fn count(&self, report: &IngestReport) {
         tracing::info!(
-            messages = batch.len(),
+            messages = report.messages,
             created = report.created,
             duplicates = report.duplicates,
             superseded = report.superseded,
@@ -83,11 +98,6 @@ impl Handler for Ingests {
             postponed = report.postponed,
             "ingest"
         );
-        self.metrics.emit(&report);
-        Ok(sqs::response(report.returned))
-    }
-
-    fn tracer(&self) -> Option<&Arc<Tracer>> {
-        self.tracer.as_ref()
+        self.metrics.emit(report);
     }
 }

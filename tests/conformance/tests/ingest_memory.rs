@@ -4,7 +4,8 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -29,8 +30,8 @@ const CAP_KB: usize = 160 * 1024;
 /// Set in the process whose memory is capped.
 const CAPPED: &str = "FRESHQ_TEST_CAPPED";
 
-/// Queues that accept every message.
-struct Taking;
+/// Queues that accept every message, and the number of responses with messages that are left.
+struct Taking(AtomicUsize);
 
 #[async_trait]
 impl IngestQueue for Taking {
@@ -39,6 +40,18 @@ impl IngestQueue for Taking {
     }
 
     async fn postpone(&self, _: &[Postponed]) -> Vec<Source> {
+        vec![]
+    }
+
+    async fn receive(&self, _: Duration) -> Result<Vec<Delivery>, Source> {
+        let one_less = |left: usize| left.checked_sub(1);
+        let left = self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
+        Ok(left.map_or_else(|_| vec![], |_| largest()))
+    }
+
+    async fn delete(&self, _: &[String]) -> Vec<Source> {
         vec![]
     }
 }
@@ -57,7 +70,22 @@ fn batch(messages: usize, body: &str) -> Vec<Delivery> {
     (0..messages).map(message).collect()
 }
 
+/// Ten late messages of the maximum size.
+fn largest() -> Vec<Delivery> {
+    let body = format!("{{\"payload\":\"{}\"}}", "x".repeat(1_048_000));
+    let mut messages = batch(10, &body);
+    for message in &mut messages {
+        message.first_received = NOW.plus(Duration::from_secs(60));
+    }
+    messages
+}
+
 async fn work(messages: usize, body: &str, writes: Duration) -> IngestReport {
+    let (ingest, deadlines) = ingest(writes);
+    ingest.work(&batch(messages, body), deadlines).await
+}
+
+fn ingest(writes: Duration) -> (Ingest, Deadlines) {
     // A DynamoDB stub that accepts every put after 20 ms, about the latency of the real service.
     let accepting = protocol::connector(|_| async {
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -67,16 +95,26 @@ async fn work(messages: usize, body: &str, writes: Duration) -> IngestReport {
     let client = aws_sdk_dynamodb::Client::from_conf(config.build());
     let store = Arc::new(DynamoStore::new(client, TABLE));
     let (shed, clock) = (ShedCounter::new(None), TokioClock::starting_at(NOW));
-    let (queue, clock) = (Arc::new(Taking), Arc::new(clock));
+    // The first round makes one request, and the second one eight.
+    let (queue, clock) = (Arc::new(Taking(AtomicUsize::new(9))), Arc::new(clock));
     let ingest = Ingest::new(store, queue, shed, clock, *deployed::INGEST);
     let deadlines = Deadlines {
         writes: Instant::now() + writes,
         report: Instant::now() + writes + Duration::from_secs(60),
     };
-    ingest.work(&batch(messages, body), deadlines).await
+    (ingest, deadlines)
 }
 
 async fn capped() {
+    // The largest messages, in eight responses at the same time.
+    let (ingest, deadlines) = ingest(Duration::from_secs(300));
+    let late = largest();
+    let report = ingest.work(&late, deadlines).await;
+    let rounds = Mutex::new(vec![]);
+    let count = |report: &IngestReport| rounds.lock().unwrap().push(report.messages);
+    ingest.catch_up(&late, &report, deadlines, count).await;
+    assert_eq!(*rounds.lock().unwrap(), [10, 80]);
+    drop(late);
     // One payload with many small values. Its item has the maximum size that DynamoDB allows.
     let numbers = format!("{{\"payload\":[{}0]}}", "0,".repeat(170_000));
     let report = work(12, &numbers, Duration::from_secs(300)).await;

@@ -2,7 +2,8 @@
 //!
 //! The index takes 1,000 write units per second for pending tasks. An insert and a take use one
 //! unit each. `today` is an ingest without backpressure, whose writes wait in arrival order.
-//! `postpone` is the current ingest, and `admission` adds admission to it.
+//! `postpone` is the current ingest, and `admission` adds admission to it. If not stated otherwise,
+//! Lambda's pollers receive 1,000 messages per second, and the ingest receives messages itself.
 //!
 //! The figures for a sustained load cover its second half. At 10,000 arrivals/s and above, the load
 //! starts in the state that a long storm leaves: the capacity is known, and the queue holds as many
@@ -16,6 +17,7 @@ mod page;
 mod play;
 mod queue;
 mod ramps;
+mod receive;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -28,6 +30,7 @@ use self::load::{Load, RUNS, Rate, Variant};
 pub(crate) use self::page::page;
 use self::play::play;
 use self::ramps::Ramp;
+use self::receive::Received;
 use crate::parallel;
 
 /// Rates of the burst: 100,000 messages in ten seconds, then 50 per second.
@@ -37,7 +40,7 @@ const BURST: [Rate; 2] = [
 ];
 const LASTS: Duration = Duration::from_secs(40);
 /// Rates of the sustained loads.
-const RATES: [Rate; 9] = [
+const RATES: [Rate; 8] = [
     (500, LASTS),
     (800, LASTS),
     (900, LASTS),
@@ -46,7 +49,6 @@ const RATES: [Rate; 9] = [
     (3_000, LASTS),
     (4_000, LASTS),
     (10_000, LASTS),
-    (100_000, Duration::from_secs(6)),
 ];
 
 /// Figures by variant.
@@ -55,6 +57,9 @@ type Variants<F> = BTreeMap<String, F>;
 /// Content of `storm.json`.
 #[derive(Serialize)]
 pub(crate) struct Storm {
+    /// Figures by messages per second that Lambda's pollers receive, without and with the own
+    /// receive: `pollers` and `own`.
+    receive: BTreeMap<usize, Variants<Received>>,
     burst: Variants<Burst>,
     /// Figures by arrivals per second, then by runs per second.
     sustained: BTreeMap<usize, BTreeMap<u32, Variants<Sustained>>>,
@@ -65,15 +70,9 @@ pub(crate) struct Storm {
 }
 
 impl Storm {
-    /// Returns the 95th percentile of the age of tasks sent after the burst, in seconds.
+    /// Returns the 95th percentile of the age of tasks sent from 15 seconds after the burst on.
     pub(crate) fn age_after_burst(&self, variant: &str) -> Option<f64> {
         Some(self.burst.get(variant)?.p95_age_of_new_seconds)
-    }
-
-    /// Returns the share of started tasks under two seconds old, at this arrival rate per second.
-    pub(crate) fn under_2s(&self, arrivals: usize, variant: &str) -> Option<f64> {
-        let variants = self.sustained.get(&arrivals)?.get(&RUNS)?;
-        Some(variants.get(variant)?.under_2s)
     }
 }
 
@@ -97,6 +96,7 @@ pub(crate) fn storms() -> Storm {
         by_runs.entry(RUNS).or_default().insert(name, figures);
     }
     Storm {
+        receive: receive::all(),
         burst: bursts.into_iter().collect(),
         sustained,
         ramps: ramps::all(),

@@ -52,8 +52,20 @@ impl Backpressure {
 ///
 /// Only the time before the first receive counts, so that a batch window doesn't make messages old.
 pub(super) fn patience(message: &Delivery) -> Option<Instant> {
-    let is_new = message.receives <= 1 && message.first_received.since(message.sent) <= NEW;
-    is_new.then(|| Instant::now() + PATIENCE)
+    is_new(message).then(|| Instant::now() + PATIENCE)
+}
+
+fn is_new(message: &Delivery) -> bool {
+    is_first(message) && message.first_received.since(message.sent) <= NEW
+}
+
+/// Whether the message is old at its first receive, so that the queue has a backlog.
+pub(super) fn is_late(message: &Delivery) -> bool {
+    is_first(message) && !is_new(message)
+}
+
+fn is_first(message: &Delivery) -> bool {
+    message.receives <= 1
 }
 
 /// The backoff of a message that was not written because the table throttled the write.

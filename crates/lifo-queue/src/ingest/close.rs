@@ -3,23 +3,21 @@
 use aws::error_chain;
 
 use super::{Ingest, Open, message};
-use crate::shed::ShedReport;
 
 impl Ingest {
-    /// Sends the shed tasks of messages without a failed part to the sink.
-    pub(super) async fn hand_over(&self, open: &mut [Open<'_>]) -> ShedReport {
+    /// Sends the shed tasks of messages without a failed part to the sink, without counting them.
+    pub(super) async fn hand_over(&self, open: &mut [Open<'_>]) {
         let (mut owners, mut tasks) = (vec![], vec![]);
         for (index, message) in open.iter().enumerate().filter(|(_, open)| !open.left) {
             owners.resize(owners.len() + message.shed.len(), index);
             tasks.extend_from_slice(&message.shed);
         }
-        // SQS redelivers whole messages. The ingest then admits tasks that it did not admit before.
-        let first = |index: usize| owners.partition_point(|owner| *owner < owners[index]);
-        let report = self.shed.count_together(&tasks, first).await;
-        for owner in owners.drain(report.again_from.unwrap_or(tasks.len())..) {
+        let failed = self.shed.hand_over(&tasks).await;
+        // The sink stops at the first task that fails.
+        let first = failed.iter().map(|task| task.index).min();
+        for owner in owners.drain(first.unwrap_or(tasks.len())..) {
             open[owner].left = true;
         }
-        report
     }
 
     /// Sends invalid tasks to the dead-letter queue; returns their number.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use super::Delivery;
 use crate::store::Source;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,4 +35,11 @@ pub trait IngestQueue: Send + Sync {
     /// Makes messages visible before the queue's visibility timeout ends. Returns the errors of the
     /// messages that failed.
     async fn postpone(&self, messages: &[Postponed]) -> Vec<Source>;
+
+    /// Receives up to ten visible messages without waiting, and hides them for this time, rounded
+    /// up to whole seconds.
+    async fn receive(&self, hidden: Duration) -> Result<Vec<Delivery>, Source>;
+
+    /// Deletes the messages with these receipts. Returns the errors of the messages that failed.
+    async fn delete(&self, receipts: &[String]) -> Vec<Source>;
 }

@@ -1,5 +1,4 @@
-//! The ingest queue on Amazon SQS. Dead-letter messages use SendMessageBatch, and postponed
-//! messages use ChangeMessageVisibilityBatch. Both accept a maximum of ten messages at a time
+//! The ingest queue on Amazon SQS. Requests contain a maximum of ten messages
 //! (<https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html>).
 
 use std::sync::Arc;
@@ -10,12 +9,15 @@ use aws::batch::{self, MAX_MESSAGES, Rejected, text};
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::BuildError;
 use aws_sdk_sqs::types::{
-    BatchResultErrorEntry, ChangeMessageVisibilityBatchRequestEntry, SendMessageBatchRequestEntry,
+    BatchResultErrorEntry, ChangeMessageVisibilityBatchRequestEntry,
+    DeleteMessageBatchRequestEntry, Message, MessageSystemAttributeName as Attribute,
+    SendMessageBatchRequestEntry,
 };
 use futures::StreamExt;
 
-use super::{DeadLetter, IngestQueue, Postponed};
+use super::{DeadLetter, Delivery, IngestQueue, Postponed};
 use crate::store::Source;
+use crate::time::Millis;
 
 /// The message attribute with the reason why a message is in the dead-letter queue. A message that
 /// SQS itself moved there does not have this attribute.
@@ -46,6 +48,14 @@ enum NotDone {
     #[error("the SQS request failed")]
     Failed(#[source] Arc<Source>),
 }
+
+/// The system attributes of a [`Delivery`].
+const ATTRIBUTES: [Attribute; 4] = [
+    Attribute::SentTimestamp,
+    Attribute::ApproximateFirstReceiveTimestamp,
+    Attribute::ApproximateReceiveCount,
+    Attribute::MessageGroupId,
+];
 
 impl SqsIngestQueue {
     /// Creates a client for the queues with these URLs. Both must be standard queues.
@@ -107,6 +117,25 @@ impl SqsIngestQueue {
         };
         verdicts(batch.len(), result.await)
     }
+
+    async fn delete_batch(&self, receipts: &[String]) -> Vec<Result<(), NotDone>> {
+        let entries = receipts.iter().enumerate().map(|(id, receipt)| {
+            DeleteMessageBatchRequestEntry::builder()
+                .id(id.to_string())
+                .receipt_handle(receipt)
+                .build()
+        });
+        let result = async {
+            let entries = entries.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+            let call = self.client.delete_message_batch();
+            let call = call.queue_url(&self.queue_url);
+            let deleted = call.set_entries(Some(entries)).send().await;
+            let deleted = deleted.map_err(failed)?;
+            let taken = deleted.successful.into_iter().map(|entry| entry.id);
+            Ok((taken.collect(), deleted.failed))
+        };
+        verdicts(receipts.len(), result.await)
+    }
 }
 
 #[async_trait]
@@ -129,13 +158,63 @@ impl IngestQueue for SqsIngestQueue {
         for batch in messages.chunks(MAX_MESSAGES) {
             changed.push(self.change(batch));
         }
-        let results: Vec<_> = futures::stream::iter(changed)
-            .buffer_unordered(PARALLEL)
-            .collect()
-            .await;
-        let failed = results.into_iter().flatten().filter_map(Result::err);
-        failed.map(Source::from).collect()
+        errors(changed).await
     }
+
+    async fn receive(&self, hidden: Duration) -> Result<Vec<Delivery>, Source> {
+        let call = self.client.receive_message().queue_url(&self.queue_url);
+        let call = call
+            .max_number_of_messages(MAX_MESSAGES as i32)
+            .wait_time_seconds(0)
+            .visibility_timeout(whole_seconds(hidden))
+            .set_message_system_attribute_names(Some(ATTRIBUTES.to_vec()));
+        let received = call.send().await?;
+        let messages = received.messages.unwrap_or_default().into_iter();
+        Ok(messages.filter_map(delivery).collect())
+    }
+
+    async fn delete(&self, receipts: &[String]) -> Vec<Source> {
+        let mut deleted = vec![];
+        for batch in receipts.chunks(MAX_MESSAGES) {
+            deleted.push(self.delete_batch(batch));
+        }
+        errors(deleted).await
+    }
+}
+
+/// Executes batch requests, several at a time. Returns the errors of the entries that failed.
+async fn errors(requests: Vec<impl Future<Output = Vec<Result<(), NotDone>>>>) -> Vec<Source> {
+    let results: Vec<_> = futures::stream::iter(requests)
+        .buffer_unordered(PARALLEL)
+        .collect()
+        .await;
+    let failed = results.into_iter().flatten().filter_map(Result::err);
+    failed.map(Source::from).collect()
+}
+
+/// Reads a received message. Without its attributes, the message stays hidden and is redelivered.
+fn delivery(message: Message) -> Option<Delivery> {
+    let attributes = message.attributes.unwrap_or_default();
+    let number = |name: &Attribute| attributes.get(name)?.parse::<i64>().ok();
+    let read = || {
+        Some(Delivery {
+            sent: Millis(number(&Attribute::SentTimestamp)?),
+            first_received: Millis(number(&Attribute::ApproximateFirstReceiveTimestamp)?),
+            receives: u32::try_from(number(&Attribute::ApproximateReceiveCount)?).ok()?,
+            group: attributes.get(&Attribute::MessageGroupId).cloned(),
+            id: message.message_id.clone()?,
+            receipt: message.receipt_handle?,
+            body: message.body.unwrap_or_default(),
+        })
+    };
+    let delivery = read();
+    if delivery.is_none() {
+        tracing::error!(
+            message_id = message.message_id,
+            "received message without its id, receipt or attributes; SQS redelivers it"
+        );
+    }
+    delivery
 }
 
 fn failed(error: impl Into<Source>) -> NotDone {

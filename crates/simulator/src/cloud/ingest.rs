@@ -49,9 +49,14 @@ impl Cloud {
 }
 
 impl IngestProcess {
-    /// Processes a batch. Returns `None` if the process died without a report. A dead process takes
-    /// no further batch.
-    pub async fn work(&self, batch: &[Delivery]) -> Option<IngestReport> {
+    /// Processes a batch, and the messages that the process receives itself. Passes each report to
+    /// `count`. Returns the report of the batch, or `None` if the process died before its response.
+    /// A dead process takes no further batch.
+    pub async fn work(
+        &self,
+        batch: &[Delivery],
+        count: impl Fn(&IngestReport),
+    ) -> Option<IngestReport> {
         let Actor { world, process } = &self.by;
         let now = Instant::now();
         let deadlines = Deadlines {
@@ -61,10 +66,17 @@ impl IngestProcess {
         let dies_in = process.kill_after.map_or(Duration::MAX, |after| {
             after.saturating_sub(world.now().since(process.started))
         });
+        let work = async {
+            let report = self.ingest.work(batch, deadlines).await;
+            count(&report);
+            let receives = self.ingest.catch_up(batch, &report, deadlines, &count);
+            receives.await;
+            report
+        };
         tokio::select! {
             biased;
             () = process.died() => None,
-            report = self.ingest.work(batch, deadlines) => Some(report),
+            report = work => Some(report),
             () = tokio::time::sleep(dies_in) => {
                 world.chance.count(FaultKind::KilledAtRandom);
                 process.end(Life::Died);

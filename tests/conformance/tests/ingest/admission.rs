@@ -154,6 +154,31 @@ async fn message_partly_accepted_by_the_shed_queue_is_not_counted() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn task_is_not_counted_as_shed_while_its_message_fails_at_the_dead_letter_queue() {
+    for (fails, slow) in [(true, Duration::ZERO), (false, Duration::from_secs(60))] {
+        let (store, queues) = (Arc::new(MemoryStore::new()), Arc::<Queues>::default());
+        leave(&*store, 1.0, 1_000_000).await;
+        let ingest = admitting(store.clone(), store.clone(), &queues);
+        let mut batch = messages(100, "[{},5]");
+        if fails {
+            let ids = batch.iter().map(|message| message.id.clone());
+            queues.rejects.lock().unwrap().extend(ids);
+        }
+        *queues.slow.lock().unwrap() = slow;
+        let report = work(&ingest, &batch).await;
+        assert_eq!((report.shed.counted(), report.returned.len()), (0, 100));
+        queues.rejects.lock().unwrap().clear();
+        *queues.slow.lock().unwrap() = Duration::ZERO;
+        for message in &mut batch {
+            message.receives += 1;
+        }
+        let report = work(&ingest, &batch).await;
+        assert_eq!((report.created, report.shed.counted()), (100, 0));
+        assert_eq!((report.rejected, report.returned.len()), (100, 0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn created_and_shed_tasks_add_up_to_all_tasks_despite_partial_failures() {
     for seed in simulator::seeds::Seeds::of(0..200).range {
         let mut rng = fastrand::Rng::with_seed(seed);

@@ -4,6 +4,7 @@
 mod admission;
 mod backpressure;
 mod behaviour;
+mod catch_up;
 mod dynamodb;
 mod keys;
 mod response;

@@ -1,6 +1,6 @@
 //! An ingest with queues that record their messages and can fail.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -50,6 +50,24 @@ pub(crate) struct Queues {
     pub(crate) keeps_out: Mutex<BTreeSet<String>>,
     /// Duration of a write to the dead-letter queue.
     pub(crate) slow: Mutex<Duration>,
+    /// Visible messages, in the order in which SQS delivers them.
+    pub(crate) visible: Mutex<VecDeque<Delivery>>,
+    /// The requests of the ingest and its counts, in order.
+    pub(crate) steps: Mutex<Vec<Step>>,
+    /// Whether deletions fail.
+    pub(crate) keeps: Mutex<bool>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Step {
+    /// A receive request, with the time for which it hides the messages.
+    Receive(Duration),
+    Count {
+        messages: usize,
+        created: u64,
+    },
+    /// A deletion of these receipts.
+    Delete(Vec<String>),
 }
 
 #[async_trait]
@@ -75,6 +93,23 @@ impl IngestQueue for Queues {
     async fn postpone(&self, messages: &[Postponed]) -> Vec<Source> {
         self.postponed.lock().unwrap().extend_from_slice(messages);
         vec![]
+    }
+
+    async fn receive(&self, hidden: Duration) -> Result<Vec<Delivery>, Source> {
+        self.steps.lock().unwrap().push(Step::Receive(hidden));
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let mut visible = self.visible.lock().unwrap();
+        let most = visible.len().min(10);
+        Ok(visible.drain(..most).collect())
+    }
+
+    async fn delete(&self, receipts: &[String]) -> Vec<Source> {
+        let step = Step::Delete(receipts.to_vec());
+        self.steps.lock().unwrap().push(step);
+        match *self.keeps.lock().unwrap() {
+            true => vec!["rejected".into()],
+            false => vec![],
+        }
     }
 }
 
@@ -108,12 +143,15 @@ pub(crate) fn ingest(store: Arc<dyn QueueStore>, queues: &Arc<Queues>) -> Ingest
 
 /// Processes a batch with ten seconds for the writes and two more for the report.
 pub(crate) async fn work(ingest: &Ingest, batch: &[Delivery]) -> IngestReport {
+    ingest.work(batch, deadlines()).await
+}
+
+pub(crate) fn deadlines() -> Deadlines {
     let now = Instant::now();
-    let deadlines = Deadlines {
+    Deadlines {
         writes: now + Duration::from_secs(10),
         report: now + Duration::from_secs(12),
-    };
-    ingest.work(batch, deadlines).await
+    }
 }
 
 /// A message that was sent a minute ago and received immediately.

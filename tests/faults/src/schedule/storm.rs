@@ -16,7 +16,7 @@ use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::task::Place;
 use simulator::cloud::{Cloud, IngestProcess};
 
-use self::messages::{Queue, Sink, State, lock, message, receive, tasks_of};
+use self::messages::{Client, State, VISIBILITY, lock, receive};
 use super::downstream::Downstream;
 use super::{Burst, MOST, Schedule};
 
@@ -28,12 +28,16 @@ const EXPIRY: Duration = Duration::from_secs(10 * 3600);
 #[derive(Clone)]
 pub(super) struct Storm {
     settings: IngestSettings,
+    /// Number of messages that are sent at the start, which the first batches cannot contain.
+    burst: usize,
     messages_per_tick: usize,
     ticks: u32,
     /// Ticks at which an operator pauses and resumes the queue.
     pause: Option<(u32, u32)>,
-    /// Percentage of the requests to the shed queue that fail.
+    /// Percentage of the requests to the queues that fail.
     rejects: u32,
+    /// Percentage of the requests to the queues before or after which the process dies.
+    dies: u32,
     seed: u64,
     /// Number of tasks that were not admitted, once the storm has been played.
     pub(super) shed: Arc<AtomicU64>,
@@ -61,6 +65,7 @@ impl Schedule {
         let ticks = rng.u32(30..60);
         self.storm = Some(Storm {
             settings: settings(rng, &self),
+            burst: rng.usize(0..=60),
             messages_per_tick: rng.usize(1..=3),
             ticks,
             pause: rng.bool().then(|| {
@@ -68,6 +73,7 @@ impl Schedule {
                 (from, rng.u32(from..ticks))
             }),
             rejects: rng.u32(0..3) * 10,
+            dies: rng.u32(0..3),
             seed: rng.u64(..),
             shed: Arc::default(),
         });
@@ -99,10 +105,8 @@ fn settings(rng: &mut Rng, schedule: &Schedule) -> IngestSettings {
 impl Storm {
     /// Sends and processes the messages. Returns a broken guarantee, if any.
     pub(super) async fn play(&self, cloud: &Cloud) -> Option<String> {
-        let state = Mutex::new(State {
-            sends: true,
-            ..State::default()
-        });
+        let state = Arc::<Mutex<State>>::default();
+        lock(&state).sends = true;
         let item = Arc::new(MemoryStore::new());
         // Two processes that share the meter.
         tokio::join!(
@@ -112,18 +116,7 @@ impl Storm {
         );
         let state = lock(&state);
         self.shed.store(state.shed.len() as u64, Ordering::Relaxed);
-        let both: Vec<_> = state.created.intersection(&state.shed).collect();
-        let ends = state.created.len() + state.shed.len();
-        let late = !state.messages.is_empty();
-        state.broken.clone().or_else(|| {
-            (late || !both.is_empty() || ends != state.sent).then(|| {
-                let (sent, created, shed) = (state.sent, state.created.len(), state.shed.len());
-                format!(
-                    "S5.14: {sent} tasks sent, {created} created, {shed} shed, both: {both:?}, \
-                     messages left: {late}"
-                )
-            })
-        })
+        state.broken()
     }
 
     async fn send(&self, cloud: &Cloud, state: &Mutex<State>) {
@@ -137,13 +130,11 @@ impl Storm {
                     resume(cloud).await;
                 }
             }
-            for _ in 0..self.messages_per_tick {
-                let mut state = lock(state);
-                let (tasks, number) = (rng.usize(1..=3), state.messages.len() + state.sent);
-                state.sent += tasks;
-                state
-                    .messages
-                    .push(message(format!("m{tick:02}-{number}"), tasks, cloud.now()));
+            let burst = if tick == 0 { self.burst } else { 0 };
+            for number in 0..burst + self.messages_per_tick {
+                let (tasks, invalid) = (rng.usize(1..=3), rng.u32(0..4) == 0);
+                let id = format!("m{tick:02}-{number}");
+                lock(state).send(id, tasks, invalid, cloud.now());
             }
             cloud.run_for(TICK).await;
         }
@@ -154,45 +145,42 @@ impl Storm {
     async fn poll(
         &self,
         cloud: &Cloud,
-        state: &Mutex<State>,
+        state: &Arc<Mutex<State>>,
         item: &Arc<MemoryStore>,
         number: u64,
     ) {
-        let queue = Arc::new(Queue);
-        let rng = Mutex::new(Rng::with_seed(self.seed ^ number));
-        let sink = Arc::new(Sink {
-            rejects: self.rejects,
-            rng,
-            taken: Mutex::default(),
-        });
+        let (faults, seed) = ((self.rejects, self.dies), self.seed ^ number);
+        let client = Arc::new(Client::new(state.clone(), cloud.now(), faults, seed));
         let mut process: Option<IngestProcess> = None;
         let end = cloud.now().plus(MOST);
         while cloud.now() < end && !lock(state).is_done() {
-            let batch = receive(&mut lock(state), cloud.now());
+            let batch = receive(&mut lock(state), cloud.now(), VISIBILITY);
             if batch.is_empty() {
                 cloud.run_for(TICK / 2).await;
                 continue;
             }
-            let shed = ShedCounter::new(Some(sink.clone()));
-            let start = || cloud.start_ingest(queue.clone(), shed, self.settings, item.clone());
-            let report = process.get_or_insert_with(start).work(&batch).await;
-            let taken = std::mem::take(&mut *lock(&sink.taken));
-            let mut state = lock(state);
-            // A crashed process may have written tasks too.
-            let tasks = tasks_of(&state.messages, &batch);
-            state
-                .created
-                .extend(tasks.into_iter().filter(|id| cloud.task(id).is_some()));
-            let Some(report) = report else {
-                process = None;
-                continue;
+            let shed = ShedCounter::new(Some(client.clone()));
+            let start = || cloud.start_ingest(client.clone(), shed, self.settings, item.clone());
+            let ingest = process.get_or_insert_with(start);
+            let report = tokio::select! {
+                report = ingest.work(&batch, |report| client.count(report)) => report,
+                () = client.died() => None,
             };
-            state.settle(&batch, &report.returned, &taken, report.shed.counted());
-            for message in &mut state.messages {
-                if report.returned.contains(&message.delivery.id) {
-                    message.visible = cloud.now().plus(TICK);
+            match report {
+                Some(report) => client.respond(&batch, &report.returned),
+                None => {
+                    client.die();
+                    process = None;
                 }
             }
+            let mut state = lock(state);
+            // A dead process may have written tasks too.
+            let sent = state.sent.iter();
+            let created: Vec<_> = sent
+                .filter(|id| cloud.task(id).is_some())
+                .cloned()
+                .collect();
+            state.created.extend(created);
         }
     }
 }

@@ -14,13 +14,18 @@ const INSERT_UNITS: u64 = 2;
 const RUN_UNITS: u64 = 6;
 /// Exclusive age limit for a task to count as new at its start, in seconds.
 const NEW_SECONDS: f64 = 2.0;
+/// Time after a burst from which on new tasks are measured.
+const CAUGHT_UP: Duration = Duration::from_secs(15);
 
 /// Figures for a burst.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Burst {
     /// Ratio of successful runs to the runs that the downstream could complete.
     pub(super) goodput: f64,
-    /// Median age at the start of tasks sent after the burst, including tasks that did not start.
+    /// Time from the end of the burst until a task that was sent later starts within two seconds.
+    pub(super) caught_up_seconds: Option<f64>,
+    /// Median age at the start of tasks sent from 15 seconds after the burst on, including tasks that
+    /// did not start.
     p50_age_of_new_seconds: f64,
     pub(super) p95_age_of_new_seconds: f64,
     pub(super) receives_per_message: f64,
@@ -30,7 +35,11 @@ impl Burst {
     /// Calculates the figures. The first phase of the load must be the burst.
     #[allow(clippy::cast_precision_loss, reason = "counts of tasks")]
     pub(super) fn of((played, tally): &Stormed, load: &Load) -> Self {
-        let (begin, end) = (BEGIN.plus(load.phases[0].1), BEGIN.plus(load.lasts()));
+        let burst = BEGIN.plus(load.phases[0].1);
+        let (begin, end) = (burst.plus(CAUGHT_UP), BEGIN.plus(load.lasts()));
+        let in_time = |run: &&Run| run.created >= burst && age(run) < NEW_SECONDS;
+        let first = played.runs.iter().filter(in_time).map(|run| run.started);
+        let caught_up = first.min().map(|at| rounded(at.since(burst).as_secs_f64()));
         let mut ages = ages(played, |run| run.created >= begin);
         // Tasks that never started count as oldest. Tasks from the last two seconds may still start.
         let recent = end.minus(Duration::from_secs(2));
@@ -40,6 +49,7 @@ impl Burst {
         let possible = f64::from(load.runs) * load.lasts().as_secs_f64();
         Self {
             goodput: rounded(played.runs.len() as f64 / possible),
+            caught_up_seconds: caught_up,
             p50_age_of_new_seconds: rounded(percentile(&ages, 50)),
             p95_age_of_new_seconds: rounded(percentile(&ages, 95)),
             receives_per_message: rounded(tally.receives as f64 / played.created.len() as f64),
@@ -86,12 +96,14 @@ impl Sustained {
     }
 }
 
+fn age(run: &Run) -> f64 {
+    run.started.since(run.created).as_secs_f64()
+}
+
 /// Returns the task ages at the start of these runs, in seconds, ascending.
 fn ages(played: &Played, wanted: impl Fn(&Run) -> bool) -> Vec<f64> {
     let runs = played.runs.iter().filter(|run| wanted(run));
-    let mut ages: Vec<f64> = runs
-        .map(|run| run.started.since(run.created).as_secs_f64())
-        .collect();
+    let mut ages: Vec<f64> = runs.map(age).collect();
     ages.sort_by(f64::total_cmp);
     ages
 }

@@ -15,6 +15,8 @@ const SLOTS: u16 = 50;
 const INVOCATIONS: usize = 10;
 /// Minimum arrivals per second for a load that starts in the state of a long storm.
 const LONG_STORM: usize = 10_000;
+/// Arrivals per second for which a load gets one more invocation.
+const PER_INVOCATION: usize = 500;
 /// Duration of a call to which the downstream returns HTTP 502.
 const ERROR: Duration = Duration::from_millis(5);
 /// Default admission settings: tasks admitted per run, and the maximum number of held tasks.
@@ -64,6 +66,23 @@ impl Downstream {
     }
 }
 
+/// How the messages of the ingest queue are received.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Receive {
+    /// Messages per second that Lambda's pollers receive.
+    pub(super) pollers: usize,
+    /// Whether the ingest receives messages itself while there is a backlog.
+    pub(super) own: bool,
+}
+
+impl Receive {
+    /// Ten pollers at the published rate of a provisioned poller, 10 requests/s of 10 messages.
+    pub(super) const DEFAULT: Self = Self {
+        pollers: 1_000,
+        own: true,
+    };
+}
+
 /// The load of a storm.
 #[derive(Clone)]
 pub(super) struct Load {
@@ -74,6 +93,7 @@ pub(super) struct Load {
     /// If set, every second task has this expiry.
     pub(super) every_second: Option<Duration>,
     pub(super) invocations: usize,
+    pub(super) receive: Receive,
     /// Whether the load starts in the state of a long storm.
     pub(super) in_storm: bool,
     pub(super) runs: u32,
@@ -92,6 +112,7 @@ impl Load {
             expiry: HOUR,
             every_second: None,
             invocations: INVOCATIONS,
+            receive: Receive::DEFAULT,
             in_storm: false,
             runs: RUNS,
             slots: SLOTS,
@@ -104,7 +125,7 @@ impl Load {
     /// Creates a sustained load.
     pub(super) fn sustained(rate: Rate) -> Self {
         Self {
-            invocations: INVOCATIONS.max(rate.0 / 2_500),
+            invocations: INVOCATIONS.max(rate.0 / PER_INVOCATION),
             in_storm: rate.0 >= LONG_STORM,
             ..Self::new(&[rate])
         }

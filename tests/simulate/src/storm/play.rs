@@ -17,10 +17,10 @@ use simulator::deployed::INGEST;
 use simulator::faulty::{Fault, FaultyStore};
 use simulator::sync::lock;
 use tokio::task::LocalSet;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::load::{Load, Variant};
-use super::queue::Queue;
+use super::queue::{Client, Queue};
 use crate::figures::{Played, Run};
 use crate::queue as processing;
 
@@ -29,9 +29,11 @@ const UNITS: f64 = 1_000.0;
 /// Maximum number of units that a partition saves while it is idle.
 const SAVED_UNITS: f64 = 100.0;
 const BURST_OF_RUNS: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
-/// Number of messages per batch.
-const BATCH: usize = 100;
-/// Duration of an invocation without repeated writes.
+/// Number of messages per batch: `ingest.batchSize`, by messages per second that the pollers receive.
+const BATCH: usize = 10;
+const GATHERED_BATCH: usize = 100;
+const GATHERED_FROM: usize = 10_000;
+/// Duration of an invocation, without its processor time and repeated writes.
 const INVOCATION: Duration = Duration::from_millis(20);
 /// Length of a tick. All arrivals in a tick are sent together.
 const TICK: Duration = Duration::from_millis(50);
@@ -67,6 +69,32 @@ impl Partition {
     }
 }
 
+/// The rate of Lambda's pollers.
+struct Pollers {
+    every: Duration,
+    next: Mutex<Instant>,
+}
+
+impl Pollers {
+    fn new(messages_per_second: usize, batch: usize) -> Self {
+        Self {
+            every: Duration::from_secs_f64(batch as f64 / messages_per_second as f64),
+            next: Mutex::new(Instant::now()),
+        }
+    }
+
+    /// Waits until the pollers may receive another batch.
+    async fn turn(&self) {
+        let at = {
+            let mut next = lock(&self.next);
+            let at = (*next).max(Instant::now());
+            *next = at + self.every;
+            at
+        };
+        sleep_until(at).await;
+    }
+}
+
 /// Simulates a storm.
 pub(super) fn play(variant: Variant, load: &Load) -> Stormed {
     cloud::play(1, async |builder| {
@@ -81,7 +109,12 @@ async fn scene(builder: Builder, variant: Variant, load: &Load) -> Stormed {
     let partition = Partition(Arc::new(Mutex::new((SAVED_UNITS, Instant::now()))));
     let cloud = start(builder, variant, load, &partition, runs.clone());
     let postpones = variant != Variant::Today;
-    let queue = Arc::new(Queue::new(clock, load.every_second, postpones));
+    let queue = Arc::new(Queue::new(clock, load.every_second));
+    let batch = match load.receive.pollers {
+        GATHERED_FROM.. => GATHERED_BATCH,
+        _ => BATCH,
+    };
+    let pollers = Arc::new(Pollers::new(load.receive.pollers, batch));
     let meter = Arc::new(SharedMeter {
         item: Arc::new(MemoryStore::new()),
         table: cloud.operator(),
@@ -93,10 +126,12 @@ async fn scene(builder: Builder, variant: Variant, load: &Load) -> Stormed {
     let tally = Arc::<Mutex<Tally>>::default();
     let half = Instant::now() + load.lasts() / 2;
     for _ in 0..load.invocations {
-        let ingest = ingest(&cloud, queue.clone(), clock, &partition, load, variant);
+        let client = Arc::new(Client::new(queue.clone(), postpones));
+        let ingest = ingest(&cloud, client.clone(), clock, &partition, load, variant);
         let ingest = ingest.admitting_by(meter.clone());
-        let tally = tally.clone();
+        let (tally, owing) = (tally.clone(), client.clone());
         let note = move |report: &IngestReport| {
+            owing.owe(report);
             let mut tally = lock(&tally);
             tally.shed += u64::from(report.shed.not_admitted);
             if Instant::now() >= half {
@@ -104,7 +139,16 @@ async fn scene(builder: Builder, variant: Variant, load: &Load) -> Stormed {
                 tally.shed_late += u64::from(report.shed.not_admitted);
             }
         };
-        tokio::task::spawn_local(poll(ingest, queue.clone(), variant, note));
+        let invocation = Invocation {
+            ingest,
+            client,
+            queue: queue.clone(),
+            pollers: pollers.clone(),
+            batch,
+            waits: !postpones,
+            own: postpones && load.receive.own,
+        };
+        tokio::task::spawn_local(invocation.poll(note));
     }
     let created = send(&cloud, &queue, load).await;
     let runs = lock(&runs).clone();
@@ -190,7 +234,7 @@ async fn send(cloud: &Cloud, queue: &Queue, load: &Load) -> Vec<Millis> {
 
 fn ingest(
     cloud: &Cloud,
-    queue: Arc<Queue>,
+    queue: Arc<Client>,
     clock: TokioClock,
     partition: &Partition,
     load: &Load,
@@ -209,33 +253,49 @@ fn ingest(
     Ingest::new(Arc::new(store), queue, shed, Arc::new(clock), settings)
 }
 
-/// Runs the ingest's invocations in one concurrency slot, one after the other.
-async fn poll(ingest: Ingest, queue: Arc<Queue>, variant: Variant, note: impl Fn(&IngestReport)) {
-    loop {
-        let mut batch = queue.receive(BATCH);
-        sleep(INVOCATION).await;
-        if batch.is_empty() {
-            continue;
-        }
-        if variant == Variant::Today {
-            for message in &mut batch {
-                message.receives = 1;
-                message.first_received = message.sent;
-            }
-        }
-        // Without backpressure, throttled writes are retried until they succeed.
+/// The invocations in one concurrency slot, one after the other.
+struct Invocation {
+    ingest: Ingest,
+    client: Arc<Client>,
+    queue: Arc<Queue>,
+    pollers: Arc<Pollers>,
+    batch: usize,
+    /// Whether throttled writes are retried until they succeed.
+    waits: bool,
+    /// Whether the ingest receives messages itself while there is a backlog.
+    own: bool,
+}
+
+impl Invocation {
+    async fn poll(self, note: impl Fn(&IngestReport)) {
         loop {
-            let now = Instant::now();
-            let deadlines = Deadlines {
-                writes: now + Duration::from_secs(25),
-                report: now + Duration::from_secs(29),
-            };
-            let report = ingest.work(&batch, deadlines).await;
-            note(&report);
-            queue.delete(&batch, &report.returned);
-            batch.retain(|message| report.returned.contains(&message.id));
-            if batch.is_empty() || variant != Variant::Today {
-                break;
+            self.pollers.turn().await;
+            let mut batch = self.queue.receive(self.batch);
+            sleep(INVOCATION).await;
+            if batch.is_empty() {
+                continue;
+            }
+            if self.waits {
+                for message in &mut batch {
+                    message.receives = 1;
+                    message.first_received = message.sent;
+                }
+            }
+            while !batch.is_empty() {
+                let now = Instant::now();
+                let deadlines = Deadlines {
+                    writes: now + Duration::from_secs(25),
+                    report: now + Duration::from_secs(29),
+                };
+                let report = self.ingest.work(&batch, deadlines).await;
+                note(&report);
+                self.client.pay().await;
+                self.client.delete_done(&batch, &report.returned);
+                if self.own {
+                    let receives = self.ingest.catch_up(&batch, &report, deadlines, &note);
+                    receives.await;
+                }
+                batch.retain(|message| self.waits && report.returned.contains(&message.id));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Tests the real client with prepared responses.
 
 use aws::error_chain;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::runner::fake_aws::{FakeAws, Prepared, batch_response, sqs_error};
@@ -109,4 +109,49 @@ async fn postponed_messages_become_visible_after_whole_seconds() {
     assert!(made.iter().all(|made| made.body.contains(QUEUE)));
     assert_eq!(whole_seconds(Duration::from_secs(50_000)), 43_200);
     assert_eq!(whole_seconds(Duration::ZERO), 0);
+}
+
+#[tokio::test]
+async fn received_message_has_its_times_and_stays_hidden_for_whole_seconds() {
+    let message = |attributes: Value| json!({"MessageId": "m", "ReceiptHandle": "r", "Body": "{}", "Attributes": attributes});
+    let complete = json!({
+        "SentTimestamp": "1000", "ApproximateFirstReceiveTimestamp": "3000",
+        "ApproximateReceiveCount": "2", "MessageGroupId": "tenant",
+    });
+    let messages = [message(complete), message(json!({"SentTimestamp": "1000"}))];
+    let response = json!({ "Messages": messages }).to_string();
+    let (queue, aws) = queue([crate::runner::fake_aws::response(200, response)]);
+    let received = queue.receive(Duration::from_millis(5_001)).await.unwrap();
+    let expected = Delivery {
+        id: "m".to_owned(),
+        receipt: "r".to_owned(),
+        body: "{}".to_owned(),
+        group: Some("tenant".to_owned()),
+        sent: Millis(1_000),
+        first_received: Millis(3_000),
+        receives: 2,
+    };
+    assert_eq!(received, [expected], "the other is redelivered");
+    let request: Value = serde_json::from_str(&aws.made()[0].body).unwrap();
+    assert_eq!(
+        (&request["VisibilityTimeout"], &request["WaitTimeSeconds"]),
+        (&json!(6), &json!(0))
+    );
+    assert_eq!(
+        (&request["QueueUrl"], &request["MaxNumberOfMessages"]),
+        (&json!(QUEUE), &json!(10))
+    );
+    let attributes = request["MessageSystemAttributeNames"].as_array().unwrap();
+    assert_eq!(attributes.len(), 4);
+}
+
+#[tokio::test]
+async fn messages_are_deleted_in_batches_and_each_failure_is_returned() {
+    let receipts: Vec<_> = (0..12).map(|n| format!("r{n}")).collect();
+    let (queue, aws) = queue([rejecting(&[3]), rejecting(&[])]);
+    let failed = queue.delete(&receipts).await;
+    assert_eq!(failed.len(), 1);
+    let made = aws.made();
+    assert_eq!(made.len(), 2);
+    assert_eq!(made[0].entries()[3]["ReceiptHandle"], "r3");
 }

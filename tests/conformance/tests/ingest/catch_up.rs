@@ -1,0 +1,191 @@
+//! The ingest receives messages itself while the queue has a backlog.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use conformance::{NOW, memory};
+use lifo_queue::ingest::{Delivery, Ingest, IngestReport};
+use lifo_queue::store::memory::MemoryStore;
+use lifo_queue::store::{QueueStore, StoreError};
+use lifo_queue::task::NewTask;
+use simulator::faulty::{Fault, FaultyStore};
+use simulator::layered::Layered;
+use simulator::layered::tasks::{Layer, TaskCall};
+use tokio::time::Instant;
+
+use super::world::*;
+
+/// A message that was first received two seconds after it was sent.
+fn late(id: impl ToString) -> Delivery {
+    Delivery {
+        first_received: NOW.minus(Duration::from_secs(58)),
+        ..message(&id.to_string(), "{}")
+    }
+}
+
+fn all_late(count: usize) -> impl Iterator<Item = Delivery> {
+    (0..count).map(|number| late(format!("late{number}")))
+}
+
+fn again(number: usize) -> Delivery {
+    Delivery {
+        receives: 2,
+        ..late(format!("again{number}"))
+    }
+}
+
+/// A store whose calls take this long.
+struct Slow(Duration, Arc<dyn QueueStore>);
+
+#[async_trait]
+impl Layer for Slow {
+    async fn around<T: Any + Send>(&self, call: TaskCall<'_, T>) -> Result<T, StoreError> {
+        tokio::time::sleep(self.0).await;
+        call.on(self.1.clone()).await
+    }
+}
+
+/// Processes a batch of Lambda and then the backlog. Returns the requests and counts in order.
+async fn caught_up(ingest: &Ingest, queues: &Queues, batch: &[Delivery]) -> Vec<Step> {
+    let deadlines = deadlines();
+    let report = ingest.work(batch, deadlines).await;
+    let count = |report: &IngestReport| {
+        let (messages, created) = (report.messages, report.created);
+        let step = Step::Count { messages, created };
+        queues.steps.lock().unwrap().push(step);
+    };
+    ingest.catch_up(batch, &report, deadlines, count).await;
+    std::mem::take(&mut *queues.steps.lock().unwrap())
+}
+
+fn counted(steps: &[Step]) -> Vec<usize> {
+    let counts = steps.iter().filter_map(|step| match step {
+        Step::Count { messages, .. } => Some(*messages),
+        _ => None,
+    });
+    counts.collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn late_message_makes_the_ingest_receive_until_the_queue_is_nearly_empty() {
+    let (store, queues) = (Arc::new(MemoryStore::new()), Arc::<Queues>::default());
+    let ingest = ingest(store.clone(), &queues);
+    let new = (0..30).map(|number| message(&format!("new{number}"), "{}"));
+    let backlog = all_late(130).chain((0..40).map(again)).chain(new);
+    queues.visible.lock().unwrap().extend(backlog);
+    let steps = caught_up(&ingest, &queues, &[late("first")]).await;
+    assert_eq!(counted(&steps), [10, 80, 80, 30]);
+    assert_eq!(store.records().len(), 201);
+}
+
+#[tokio::test(start_paused = true)]
+async fn new_and_redelivered_messages_do_not_make_the_ingest_receive() {
+    let queues = Arc::<Queues>::default();
+    let ingest = ingest(memory(), &queues);
+    let steps = caught_up(&ingest, &queues, &[message("new", "{}"), again(0)]).await;
+    assert_eq!(steps, []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_are_counted_before_their_deletion_and_deleted_before_the_next_receive() {
+    let queues = Arc::<Queues>::default();
+    let ingest = ingest(memory(), &queues);
+    queues.visible.lock().unwrap().push_back(late("second"));
+    let steps = caught_up(&ingest, &queues, &[late("first")]).await;
+    let [
+        Step::Delete(batch),
+        Step::Receive(hidden),
+        count,
+        Step::Delete(round),
+    ] = &steps[..]
+    else {
+        panic!("{steps:?}")
+    };
+    assert_eq!(
+        (&batch[..], &round[..]),
+        (
+            &["receipt of first".to_owned()][..],
+            &["receipt of second".to_owned()][..]
+        )
+    );
+    assert_eq!(
+        *count,
+        Step::Count {
+            messages: 1,
+            created: 1
+        }
+    );
+    // The function ends a second after the report, which has twelve seconds.
+    assert!(Duration::from_secs(17) < *hidden && *hidden <= Duration::from_secs(18));
+}
+
+#[tokio::test(start_paused = true)]
+async fn failed_deletion_ends_the_rounds() {
+    let queues = Arc::<Queues>::default();
+    let ingest = ingest(memory(), &queues);
+    queues.visible.lock().unwrap().extend(all_late(100));
+    *queues.keeps.lock().unwrap() = true;
+    let steps = caught_up(&ingest, &queues, &[late("first")]).await;
+    assert_eq!(steps, [Step::Delete(vec!["receipt of first".to_owned()])]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn rounds_end_before_the_deadline() {
+    let (queues, started) = (Arc::<Queues>::default(), Instant::now());
+    let ingest = ingest(memory(), &queues);
+    queues.visible.lock().unwrap().extend(all_late(100_000));
+    caught_up(&ingest, &queues, &[late("first")]).await;
+    let passed = started.elapsed();
+    assert!(
+        Duration::from_secs(7) < passed && passed < Duration::from_secs(9),
+        "{passed:?}"
+    );
+    assert!(!queues.visible.lock().unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn failed_messages_of_a_round_are_postponed_and_not_deleted() {
+    let queues = Arc::<Queues>::default();
+    let store = FaultyStore::failing_inserts(memory(), |task: &NewTask| match task.id.as_str() {
+        "late3" => Fault::Throttled,
+        _ => Fault::None,
+    });
+    let ingest = ingest(Arc::new(store), &queues);
+    queues.visible.lock().unwrap().extend(all_late(5));
+    let steps = caught_up(&ingest, &queues, &[late("first")]).await;
+    let deletions = steps.iter().filter_map(|step| match step {
+        Step::Delete(receipts) => Some(receipts),
+        _ => None,
+    });
+    let deleted = deletions.last().unwrap();
+    let postponed = queues.postponed.lock().unwrap();
+    let postponed: Vec<_> = postponed.iter().map(|one| one.receipt.clone()).collect();
+    assert!(postponed.contains(&"receipt of late3".to_owned()));
+    assert!(postponed.iter().all(|receipt| !deleted.contains(receipt)));
+    assert_eq!(deleted.len() + postponed.len(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn slow_table_postpones_the_old_messages_of_a_round_and_not_its_new_ones() {
+    let (queues, started) = (Arc::<Queues>::default(), Instant::now());
+    let slow = Slow(Duration::from_millis(60), memory());
+    let ingest = ingest(Arc::new(Layered(slow)), &queues);
+    let new = (0..20).map(|number| message(&format!("new{number}"), "{}"));
+    queues
+        .visible
+        .lock()
+        .unwrap()
+        .extend(all_late(70).chain(new));
+    let steps = caught_up(&ingest, &queues, &[late("first")]).await;
+    assert_eq!(counted(&steps)[..2], [10, 80]);
+    let postponed = queues.postponed.lock().unwrap();
+    assert!(
+        !postponed.is_empty() && postponed.len() < 70,
+        "{}",
+        postponed.len()
+    );
+    assert!(postponed.iter().all(|one| one.receipt.contains("late")));
+    assert!(started.elapsed() < Duration::from_secs(1));
+}
