@@ -144,6 +144,26 @@ test('the failure alarms use the configured settings', () => {
   expect(at('ingest-stuck')).toMatchObject({ DatapointsToAlarm: 1_438, EvaluationPeriods: 1_440 });
 });
 
+test.each([
+  [{ visible: 0, received: 0, deleted: 0 }, 0, 'all messages are postponed, or there are none'],
+  [{ visible: 0, received: 7, deleted: 0 }, 1, 'received messages are not written'],
+  [{ visible: 7, received: 0, deleted: 0 }, 1, 'messages are not received'],
+  [{ visible: 7, received: 7, deleted: 1 }, 0, 'a message is written'],
+])('ingest-stuck at %j is %d: %s', (values, expected) => {
+  const { Metrics } = Synthesized.environment('prod').at('observability/ingest-stuck-alarm').Properties;
+  const formula = queries(Metrics)[0]?.Expression ?? '';
+  expect(JSON.stringify(Metrics)).not.toContain('NotVisible');
+  const condition = /^IF\((.*), 1, 0\)$/.exec(formula)?.[1] ?? '';
+  // Each alternative is a conjunction of comparisons with a number.
+  const compared = condition.replace(/FILL\((\w+),0\)/g, (_, name: keyof typeof values) => `${values[name]}`);
+  const holds = (text: string) => {
+    const [, left, operator, right] = /(\d+) ([<>]) (\d+)/.exec(text) ?? [];
+    return operator === '>' ? Number(left) > Number(right) : Number(left) < Number(right);
+  };
+  const [any = '', last = ''] = compared.split(' AND ');
+  expect(Number(any.split(' OR ').some(holds) && holds(last))).toBe(expected);
+});
+
 test('without an ingest queue, the alarm on creation errors covers only create-tasks', () => {
   const { MetricName, Metrics } = Synthesized.queue().at(
     'observability/create-tasks-errors-alarm',

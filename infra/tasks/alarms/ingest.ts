@@ -57,14 +57,15 @@ export function ingestAlarms(
 function stuckAlarm(scope: Construct, queue: Queue, ingestDelay: Duration): QueueAlarm {
   const period = Duration.minutes(1);
   const metric = new MathExpression({
-    // A message is hidden until its redelivery, so hidden messages also count.
-    expression: 'IF(FILL(visible,0)+FILL(hidden,0) > 0 AND FILL(deleted,0) < 1, 1, 0)',
+    // After a storm, postponed messages are hidden for up to `visibilityMax`, and none is due. So hidden messages do
+    // not count. A message that can't be written is received again.
+    expression: 'IF((FILL(visible,0) > 0 OR FILL(received,0) > 0) AND FILL(deleted,0) < 1, 1, 0)',
     usingMetrics: {
       visible: queue.metricApproximateNumberOfMessagesVisible({ statistic: Stats.MAXIMUM, period }),
-      hidden: queue.metricApproximateNumberOfMessagesNotVisible({ statistic: Stats.MAXIMUM, period }),
+      received: queue.metricNumberOfMessagesReceived({ statistic: Stats.SUM, period }),
       deleted: queue.metricNumberOfMessagesDeleted({ statistic: Stats.SUM, period }),
     },
-    label: 'messages, and none deleted',
+    label: 'visible or received messages, and none deleted',
     period,
   });
   const minutes = Math.ceil(ingestDelay.toSeconds() / 60);

@@ -20,8 +20,20 @@ const SQS_REQUEST: u32 = 1_024 * KIB;
 const MESSAGE_BYTES: u32 = 100;
 /// Memory of the functions in GB: `processing.memory` and `ingest.memory` by default.
 const MEMORY: f64 = 0.25;
-/// Time in seconds that `ingest-tasks` takes per message (docs/explanation/scaling.md).
+/// Time in seconds that `ingest-tasks` takes per task that it writes (docs/explanation/scaling.md).
 const INGEST_SECONDS: f64 = 0.002;
+/// Time in seconds that `ingest-tasks` takes per message that it only receives and deletes or
+/// postpones, in three requests per ten messages.
+const POSTPONE_SECONDS: f64 = 0.0007;
+/// Maximum number of write units per second for pending tasks, in one partition of the index.
+const INDEX_UNITS: f64 = 1_000.0;
+/// Maximum number of times that a message is postponed: `ingest.maxReceiveCount` by default, less
+/// the first receive.
+const POSTPONEMENTS: f64 = 9.0;
+/// Maximum number of messages that are in flight, and the minimum mean time in seconds for which a
+/// postponed message is. Both limit the postponements per second.
+const IN_FLIGHT: f64 = 120_000.0;
+const POSTPONED_SECONDS: f64 = 22.5;
 /// Minimum time in seconds between tasks of separate activations. A processor waits for the index.
 const LINGER_SECONDS: f64 = 2.2;
 /// Duration of a turn in seconds: `processing.turn` by default.
@@ -137,11 +149,29 @@ impl Load {
         self.tasks().min(most)
     }
 
+    /// Returns the number of tasks that the table accepts. Each insert, take and return consumes a
+    /// unit of the index.
     pub(super) fn inserted(&self) -> f64 {
-        let most = self
+        let admitted = self
             .admission
             .map_or(f64::INFINITY, |factor| factor * self.ran());
-        self.tasks().min(most)
+        self.tasks().min(admitted).min(self.accepted())
+    }
+
+    fn accepted(&self) -> f64 {
+        let ran = self.ran();
+        let of_runs = ran * (2.0 * self.attempts - 1.0);
+        (INDEX_UNITS * self.seconds() - of_runs).max(ran)
+    }
+
+    /// Returns how often messages are postponed because the table does not accept their tasks.
+    /// Admission deletes them instead.
+    pub(super) fn postponed(&self) -> f64 {
+        if self.admission.is_some() {
+            return 0.0;
+        }
+        let most = IN_FLIGHT / POSTPONED_SECONDS * self.seconds();
+        (POSTPONEMENTS * (self.tasks() - self.inserted())).min(most)
     }
 
     pub(super) fn freshq(&self) -> Vec<Billed> {
@@ -160,14 +190,24 @@ impl Load {
 
         let mut all = self.sqs(self.tasks());
         if let Some(batch) = self.batch() {
+            let (batch, postponed) = (f64::from(batch), self.postponed());
+            if postponed > 0.0 {
+                all.push(billed(
+                    "SQS, repeated receives and changed visibility",
+                    2.0 * postponed / batch,
+                    "request",
+                ));
+            }
+            let received = self.tasks() + postponed;
+            let time = inserted * INGEST_SECONDS + (received - inserted) * POSTPONE_SECONDS;
             all.push(billed(
                 "invocations of ingest-tasks",
-                self.tasks() / f64::from(batch),
+                received / batch,
                 "invocation",
             ));
             all.push(billed(
                 "time of ingest-tasks",
-                self.tasks() * INGEST_SECONDS * MEMORY,
+                time * MEMORY,
                 "gigabyteSecond",
             ));
         }

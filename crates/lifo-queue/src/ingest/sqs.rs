@@ -162,9 +162,10 @@ impl IngestQueue for SqsIngestQueue {
     }
 
     async fn receive(&self, hidden: Duration) -> Result<Vec<Delivery>, Source> {
+        let most = i32::try_from(MAX_MESSAGES)?;
         let call = self.client.receive_message().queue_url(&self.queue_url);
         let call = call
-            .max_number_of_messages(MAX_MESSAGES as i32)
+            .max_number_of_messages(most)
             .wait_time_seconds(0)
             .visibility_timeout(whole_seconds(hidden))
             .set_message_system_attribute_names(Some(ATTRIBUTES.to_vec()));
