@@ -126,8 +126,8 @@ fn outage(outages: &Outages) -> Markup {
 fn storm_of_messages(storm: &Storm) -> Markup {
     let value = |name| storm.age_after_burst(name).unwrap_or_default();
     let rows = [
-        ("freshq", value("postpone"), true),
-        ("arrival order", value("today"), false),
+        ("freshq", value("own"), true),
+        ("pollers alone", value("pollers"), false),
     ];
     let body = bars(92.0, &rows, |seconds| format!("{seconds:.1} s"));
     card(

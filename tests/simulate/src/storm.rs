@@ -26,7 +26,7 @@ use serde::Serialize;
 
 use self::factors::Factor;
 use self::figures::{Burst, Sustained};
-use self::load::{Load, RUNS, Rate, Variant};
+use self::load::{Load, RUNS, Rate, Receive, Variant};
 pub(crate) use self::page::page;
 use self::play::play;
 use self::ramps::Ramp;
@@ -70,9 +70,11 @@ pub(crate) struct Storm {
 }
 
 impl Storm {
-    /// Returns the 95th percentile of the age of tasks sent from 15 seconds after the burst on.
-    pub(crate) fn age_after_burst(&self, variant: &str) -> Option<f64> {
-        Some(self.burst.get(variant)?.p95_age_of_new_seconds)
+    /// Returns the 95th percentile of the age of tasks sent from 15 seconds after the burst on, with
+    /// the pollers' default rate: `own` or `pollers`.
+    pub(crate) fn age_after_burst(&self, receive: &str) -> Option<f64> {
+        let received = self.receive.get(&Receive::DEFAULT.pollers)?;
+        Some(received.get(receive)?.p95_age_of_new_seconds)
     }
 }
 
