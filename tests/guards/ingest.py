@@ -26,9 +26,35 @@ INGEST_GUARDS = guards_of(
                 "first.sort_by_key(|chain| chain.first().map(|(task, _)| Reverse(message(*task).sent)));",
                 "first.sort_by_key(|chain| chain.first().map(|(task, _)| message(*task).sent));",
             ),
+            "count the shed tasks of a message that is redelivered": (
+                "let done = open.iter().filter(|message| !message.left);",
+                "let done = open.iter();",
+            ),
             "wait for the dead-letter queue beyond the deadline": (
                 "if timeout_at(deadlines.report, closing).await.is_err() {",
                 "if timeout_at(deadlines.report + std::time::Duration::from_secs(600), closing).await.is_err() {",
+            ),
+        },
+        f"{_CORE}/ingest/catch_up.rs": {
+            "receive messages without a backlog": (
+                "if !batch.iter().any(is_late) || ",
+                "if ",
+            ),
+            "receive messages before the batch is deleted": (
+                "if !deleted || !is_backlog {",
+                "if !is_backlog {",
+            ),
+            "delete the failed messages of a round": (
+                "let done = |message: &&Delivery| !report.returned.contains(&message.id);",
+                "let done = |message: &&Delivery| !message.id.is_empty();",
+            ),
+            "hide received messages for less than the invocation can last": (
+                "self.queue.receive(left + HIDDEN_LONGER)",
+                "self.queue.receive(HIDDEN_LONGER)",
+            ),
+            "receive messages until the deadline": (
+                "while Instant::now() + ROUND < deadlines.writes {",
+                "while Instant::now() < deadlines.writes {",
             ),
         },
         f"{_CORE}/ingest/close.rs": {
@@ -40,13 +66,13 @@ INGEST_GUARDS = guards_of(
                 'queue; SQS redelivers them"\n                    );\n                    open[owner].left = true;',
                 'queue; SQS redelivers them"\n                    );',
             ),
-            "count a task as shed if a part of its message failed": (
+            "send a task to the shed queue if a part of its message failed": (
                 "for (index, message) in open.iter().enumerate().filter(|(_, open)| !open.left) {",
                 "for (index, message) in open.iter().enumerate() {",
             ),
-            "count the shed tasks of a message that the shed queue took in part": (
-                "let first = |index: usize| owners.partition_point(|owner| *owner < owners[index]);",
-                "let first = |index: usize| index;",
+            "delete a message whose tasks the shed queue rejected": (
+                "for owner in owners.drain(first.unwrap_or(tasks.len())..) {",
+                "for owner in owners.drain(tasks.len()..) {",
             ),
         },
         f"{_CORE}/ingest/admission.rs": {
@@ -88,8 +114,12 @@ INGEST_GUARDS = guards_of(
                 "false",
             ),
             "write old messages while the table throttles": (
-                "if patience.is_none() && limits.backpressure.is_on() {",
-                "if false {",
+                "let waits = limits.backpressure.is_on() || ",
+                "let waits = ",
+            ),
+            "write all old messages of a round": (
+                " || Instant::now() >= limits.old_until;",
+                ";",
             ),
             "write beyond the deadline": (
                 "match timeout_at(until, insert).await {",

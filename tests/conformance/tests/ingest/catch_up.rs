@@ -155,11 +155,11 @@ async fn failed_messages_of_a_round_are_postponed_and_not_deleted() {
     let ingest = ingest(Arc::new(store), &queues);
     queues.visible.lock().unwrap().extend(all_late(5));
     let steps = caught_up(&ingest, &queues, &[late("first")]).await;
-    let deletions = steps.iter().filter_map(|step| match step {
+    let mut deletions = steps.iter().filter_map(|step| match step {
         Step::Delete(receipts) => Some(receipts),
         _ => None,
     });
-    let deleted = deletions.last().unwrap();
+    let deleted = deletions.next_back().unwrap();
     let postponed = queues.postponed.lock().unwrap();
     let postponed: Vec<_> = postponed.iter().map(|one| one.receipt.clone()).collect();
     assert!(postponed.contains(&"receipt of late3".to_owned()));
