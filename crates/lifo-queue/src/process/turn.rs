@@ -226,22 +226,16 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Returns the next step. Passes over tasks that must run alone while other tasks run, and old
-    /// tasks of pages that were read before an overload began.
+    /// Returns the next step. Tasks that must run alone are passed over while other tasks run.
     fn next_step(&mut self, now: Millis) -> Step {
         if self.search.take().is_some() {
             // The breaker closed, so start a new pass: the search passed over due tasks.
             self.selector.restart();
         }
         let settings = self.processor.settings;
-        let reach = self.codel.reach();
-        let oldest = reach.and_then(|_| self.heartbeat.created_from(&settings, reach, now));
         let (runs, gap) = (!self.running.is_empty(), &mut self.gap);
         let downstream = self.downstream.lock();
         self.selector.next(now, &downstream.gates(now), |task| {
-            if oldest.is_some_and(|oldest| task.created < oldest) {
-                return false;
-            }
             let passed_over = runs && settings.must_run_alone(task);
             if passed_over {
                 gap.want();

@@ -87,27 +87,6 @@ async fn under_overload_only_new_tasks_start_and_afterwards_all_do() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn old_task_of_the_page_with_which_an_overload_begins_does_not_start() {
-    let (mut world, starts) = world();
-    world.settings.slots = 2;
-    world.settings.codel = Some(CodelSettings {
-        target: 10 * SECOND,
-        interval: SECOND,
-    });
-    // The last new task begins the overload, and the other slot is free.
-    for n in 0..7 {
-        let task = new_task(&format!("new{n}"), n - 1_000);
-        world.store.insert(&task).await.unwrap();
-    }
-    world.store.insert(&new_task("old", -60_000)).await.unwrap();
-    let summary = world.turn().await;
-    assert_eq!(summary.succeeded, 8);
-    let starts = starts.lock().unwrap();
-    let old = starts.iter().find(|(_, age)| *age > 20 * SECOND);
-    assert!(old.unwrap().0 > 11 * SECOND, "{starts:?}");
-}
-
-#[tokio::test(start_paused = true)]
 async fn without_an_age_bound_old_tasks_start_under_overload() {
     let (_, summary, starts) = overloaded(None).await;
     assert!(oldest(&starts) > CODEL.reach() + MAX_PAGE_AGE, "{starts:?}");
