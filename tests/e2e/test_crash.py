@@ -17,6 +17,8 @@ TASKS = 10
 
 @pytest.mark.skipif(not PROCESSES.is_dir(), reason="finds the function's process in /proc")
 def test_the_tasks_of_a_killed_processor_run_again(queue: DeployedQueue) -> None:
+    # A processor that an earlier test woke would run the tasks with its own settings.
+    queue.wait_until_idle()
     queue.set_environment(
         "process-tasks",
         {"TASK_RUNNER": json.dumps({"kind": "simulated", "capacity": TASKS, "durationMs": 9000})},
