@@ -19,8 +19,9 @@ mkdir packages root && cd packages
 apt-get download -qq haproxy liblua5.3-0 libopentracing-c-wrapper0 libopentracing1 2>/dev/null
 for package in *.deb; do dpkg -x "$package" ../root; done
 cd ..
-export LD_LIBRARY_PATH=$work/root/usr/lib/x86_64-linux-gnu
-haproxy=$work/root/usr/sbin/haproxy
+haproxy=$(find "$work/root" -type f -name haproxy -perm -u+x)
+LD_LIBRARY_PATH=$(dirname "$(find "$work/root" -name 'liblua5.3.so.0')")
+export LD_LIBRARY_PATH
 
 cat >backend.py <<'PY'
 import sys

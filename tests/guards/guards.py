@@ -258,7 +258,7 @@ GUARDS = guards_of(
                 "!self.probes.remove(task) && self.breaker.is_held(now)",
             ),
         },
-        f"{_CORE}/process/turn.rs": {
+        f"{_CORE}/process/turn/end.rs": {
             "forget an open circuit breaker at a release": (
                 "..self.downstream.lock().carried()",
                 "..Carried::default()",

@@ -9,22 +9,10 @@ _CORE = "crates/lifo-queue/src"
 INGEST_GUARDS = guards_of(
     {
         f"{_CORE}/ingest.rs": {
-            "report unwritten messages as done": (
-                "InsertOutcome::Left => open[index].left = true,",
-                "InsertOutcome::Left => {}",
-            ),
             "redeliver the whole batch": (
                 "let undone = wave.iter().zip(&open).filter(|(_, message)| message.left);",
                 "let any = open.iter().any(|message| message.left);\n"
                 "            let undone = wave.iter().zip(&open).filter(|_| any);",
-            ),
-            "write expired tasks": (
-                "if Ttl::Seconds(task.expires_at).is_expired(now) {",
-                "if Ttl::Seconds(task.expires_at).is_expired(now) && task.created > now {",
-            ),
-            "write the oldest messages first": (
-                "first.sort_by_key(|chain| chain.first().map(|(task, _)| Reverse(message(*task).sent)));",
-                "first.sort_by_key(|chain| chain.first().map(|(task, _)| message(*task).sent));",
             ),
             "count the shed tasks of a message that is redelivered": (
                 "let done = open.iter().filter(|message| !message.left);",
@@ -33,6 +21,20 @@ INGEST_GUARDS = guards_of(
             "wait for the dead-letter queue beyond the deadline": (
                 "if timeout_at(deadlines.report, closing).await.is_err() {",
                 "if timeout_at(deadlines.report + std::time::Duration::from_secs(600), closing).await.is_err() {",
+            ),
+        },
+        f"{_CORE}/ingest/write.rs": {
+            "report unwritten messages as done": (
+                "InsertOutcome::Left => open[index].left = true,",
+                "InsertOutcome::Left => {}",
+            ),
+            "write expired tasks": (
+                "if Ttl::Seconds(task.expires_at).is_expired(now) {",
+                "if Ttl::Seconds(task.expires_at).is_expired(now) && task.created > now {",
+            ),
+            "write the oldest messages first": (
+                "first.sort_by_key(|chain| chain.first().map(|(task, _)| Reverse(message(*task).sent)));",
+                "first.sort_by_key(|chain| chain.first().map(|(task, _)| message(*task).sent));",
             ),
         },
         f"{_CORE}/ingest/catch_up.rs": {

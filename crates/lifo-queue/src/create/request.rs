@@ -46,7 +46,7 @@ pub enum HttpError {
     #[error("the method is {0}; send POST")]
     Method(String),
     #[error("the body is empty; send one task, an array of tasks or {{\"tasks\": […]}} as JSON")]
-    NoBody,
+    MissingBody,
     #[error(
         "the body is not valid JSON: {0}; send one task, an array of tasks or {{\"tasks\": […]}}"
     )]
@@ -59,7 +59,7 @@ impl HttpError {
     pub fn status_code(&self) -> u16 {
         match self {
             Self::Method(_) => 405,
-            Self::NoBody | Self::Json(_) | Self::Request(_) => 400,
+            Self::MissingBody | Self::Json(_) | Self::Request(_) => 400,
         }
     }
 }
@@ -99,7 +99,7 @@ pub fn read_body(body: &[u8], simulation: bool) -> Result<Request, HttpError> {
     let marked = body.strip_prefix(BYTE_ORDER_MARK.encode_utf8(&mut [0; 4]).as_bytes());
     let body = marked.unwrap_or(body);
     if body.is_empty() {
-        return Err(HttpError::NoBody);
+        return Err(HttpError::MissingBody);
     }
     let event: &RawValue = serde_json::from_slice(body)?;
     if event.get().starts_with('[') {

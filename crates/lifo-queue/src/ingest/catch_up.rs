@@ -17,6 +17,7 @@
 
 use std::time::Duration;
 
+use aws::batch::MAX_MESSAGES;
 use aws::error_chain;
 use futures::StreamExt;
 use futures::stream::iter;
@@ -28,8 +29,6 @@ use super::{Deadlines, Delivery, Ingest, IngestReport};
 /// Number of concurrent receive requests. Ten messages of 1 MiB per response fit into the memory
 /// of a function with 256 MB.
 const RECEIVES: usize = 8;
-/// Maximum number of messages per response, an SQS limit.
-const RESPONSE: usize = 10;
 /// Time for which a round writes old messages, so that it soon reaches new ones.
 const OLD_WRITES: Duration = Duration::from_millis(100);
 /// Minimum time before the deadline of the writes in which a round starts.
@@ -65,7 +64,7 @@ impl Ingest {
             let report = self.process(&round, deadlines, old_until).await;
             count(&report);
             let deleted = self.deleted(&round, &report, deadlines).await;
-            let is_backlog = 2 * round.len() >= receives * RESPONSE;
+            let is_backlog = 2 * round.len() >= receives * MAX_MESSAGES;
             if !deleted || !is_backlog {
                 return;
             }

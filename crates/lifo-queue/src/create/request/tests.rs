@@ -39,7 +39,7 @@ fn http_body_may_begin_with_a_byte_order_mark() {
         assert!(matches!(request, Ok(Request::Create(tasks)) if tasks.len() == 1));
     }
     let empty = read_body("\u{feff}".as_bytes(), false);
-    assert!(matches!(empty, Err(HttpError::NoBody)));
+    assert!(matches!(empty, Err(HttpError::MissingBody)));
 }
 
 #[test]

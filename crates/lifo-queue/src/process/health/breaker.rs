@@ -169,10 +169,10 @@ impl Breaker {
 
     /// Chooses the next probe from the due tasks, which are in index order, and returns its index.
     /// In the first ten probes, two choices alternate: any task, drawn at random, and the first one,
-    /// both of those that had no run without a result in this turn. Later, all are drawn. So neither poison tasks at the head nor old tasks delay
-    /// the recovery. The task at `ending` is about to expire and replaces every other probe. Once all
-    /// tasks have been tried, chooses the task at `ending` or the task tried longest ago, but only
-    /// if `tried_too`.
+    /// both of those that had no run without a result in this turn. Later, all are drawn. So neither
+    /// poison tasks at the head nor old tasks delay the recovery. The task at `ending` is about to
+    /// expire and replaces every other probe. Once all tasks have been tried, chooses the task at
+    /// `ending` or the task tried longest ago, but only if `tried_too`.
     pub(super) fn choose(
         &self,
         due: &[&TaskId],

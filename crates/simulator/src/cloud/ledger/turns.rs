@@ -160,10 +160,10 @@ impl Ledger {
     }
 
     /// Whether the processor's circuit breaker may be open. It may be if the control item says so,
-    /// or if enough runs ended without a result, in this turn or before it. Only then may a task other than the
-    /// newest be a probe and start before a newer one. The ledger does not see the breaker itself,
-    /// so this check is slightly too permissive: with a breaker per group, it allows any order.
-    /// `tests/conformance/tests/turns` checks the order of probes.
+    /// or if enough runs ended without a result, in this turn or before it. Only then may a task
+    /// other than the newest be a probe and start before a newer one. The ledger does not see the
+    /// breaker itself, so this check is slightly too permissive: with a breaker per group, it allows
+    /// any order. `tests/conformance/tests/turns` checks the order of probes.
     fn may_probe(&self, process: &Process) -> bool {
         if self.settings.process.groups.is_some_and(|of| of.breaker) {
             return true;
