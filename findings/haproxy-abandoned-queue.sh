@@ -19,7 +19,7 @@ mkdir packages root && cd packages
 apt-get download -qq haproxy liblua5.3-0 libopentracing-c-wrapper0 libopentracing1 2>/dev/null
 for package in *.deb; do dpkg -x "$package" ../root; done
 cd ..
-haproxy=$(find "$work/root" -type f -name haproxy -perm -u+x)
+haproxy=$(find "$work/root" -path '*/sbin/haproxy')
 LD_LIBRARY_PATH=$(dirname "$(find "$work/root" -name 'liblua5.3.so.0')")
 export LD_LIBRARY_PATH
 
