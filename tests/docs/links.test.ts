@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { parser } from '@lezer/markdown';
+import { agentQueue, environment } from '../contract.json';
 import { freshqVerbs, makeTargets, variablesOf } from './commands';
 import { committed, documents, ROOT } from './files';
 import { slug } from './slug';
@@ -116,6 +117,19 @@ test('docs/README.md links every user page, and docs/internals/README.md every o
   );
   expect(pages.filter((page) => !linked.includes(page))).toEqual([]);
   expect(nodes('docs/README.md', 'URL').filter((url) => url.startsWith('internals/'))).toEqual([]);
+});
+
+test('docs/explanation/architecture.md names every folder of the repository', () => {
+  const tree = nodes('docs/explanation/architecture.md', 'CodeText').join('\n');
+  const folders = [...FOLDERS].filter((folder) => /^[a-z]+$/.test(folder));
+  expect(folders.length).toBeGreaterThan(8);
+  expect(folders.filter((folder) => !new RegExp(`^${folder}/`, 'm').test(tree))).toEqual([]);
+});
+
+test('the architecture diagram shows every function', () => {
+  const diagram = readFileSync(join(ROOT, 'docs', 'img', 'architecture.svg'), 'utf8');
+  const functions = [...Object.keys(environment), ...Object.keys(agentQueue.environment)];
+  expect(functions.filter((name) => !diagram.includes(`>${name}</text>`))).toEqual([]);
 });
 
 test('docs/adr/README.md links every decision record', () => {
