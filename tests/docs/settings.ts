@@ -72,6 +72,13 @@ export function settingsPage(): string {
   });
   return `# Settings
 
+Decide on these eight settings before production. All others have defaults that most queues keep. The [tenets](../explanation/tenets.md) state
+which settings exist at all.
+
+${essentials(declarations)}
+
+## All settings
+
 Generated from the declarations in [infra](../../infra) by \`make docs\`. A range is what synthesis accepts; \`–\` means that the
 type alone limits the value. Durations are of the CDK, for example \`Duration.seconds(30)\`. Synthesis also checks settings
 against each other and names each problem with its remedy.
@@ -79,12 +86,6 @@ against each other and names each problem with its remedy.
 A \`LifoQueue\` takes the settings groups \`tasks\`, \`processing\`, \`stream\`, \`ingest\` and \`alarms\`; an \`AgentQueue\` takes
 \`agents\`, \`calls\` and \`alarms\`. \`Environment\` describes an element of
 [infra/environments/list.ts](../../infra/environments/list.ts).
-
-## The eight settings that matter
-
-Decide on these before production. All others have defaults that most queues keep.
-
-${essentials(declarations)}
 
 ${sections.join('\n\n')}
 `;
