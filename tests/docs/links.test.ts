@@ -126,6 +126,13 @@ test('docs/explanation/architecture.md names every folder of the repository', ()
   expect(folders.filter((folder) => !new RegExp(`^${folder}/`, 'm').test(tree))).toEqual([]);
 });
 
+test('tests/README.md names every folder of the tests', () => {
+  const table = commands('tests/README.md');
+  const folders = [...FOLDERS].flatMap((folder) => /^tests\/([a-z0-9]+)$/.exec(folder)?.[1] ?? []);
+  expect(folders.length).toBeGreaterThan(15);
+  expect(folders.filter((folder) => !table.split('\n').includes(`\`${folder}\``))).toEqual([]);
+});
+
 test('the architecture diagram shows every function', () => {
   const diagram = readFileSync(join(ROOT, 'docs', 'img', 'architecture.svg'), 'utf8');
   const functions = [...Object.keys(environment), ...Object.keys(agentQueue.environment)];
