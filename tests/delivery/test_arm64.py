@@ -16,6 +16,7 @@ from delivery.arm64 import elf, starting, verify
 from delivery.arm64.elf import Binary, NotAnElf
 from delivery.arm64.starting import CannotStart
 from local.paths import PROJECT
+from tests.delivery.makefiles import MAKEFILES
 
 ARM = Binary("EM_AARCH64", (2, 34), frozenset({"libc.so.6", "libgcc_s.so.1"}))
 
@@ -101,7 +102,7 @@ class TestStarting:
 
 
 def functions() -> list[str]:
-    listed = re.search(r"^FUNCTIONS := (.*)$", (PROJECT / "Makefile").read_text(), re.MULTILINE)
+    listed = re.search(r"^FUNCTIONS := (.*)$", MAKEFILES, re.MULTILINE)
     assert listed is not None
     return listed[1].split()
 

@@ -10,12 +10,12 @@ import pytest
 
 from local.captured import captured
 from local.paths import PROJECT
+from tests.delivery.makefiles import MAKEFILES
 
-MAKEFILE = (PROJECT / "Makefile").read_text()
 #: The verbs that `make help` lists, each with its bracketed variables.
 VERBS = {
     verb: (variables or "").split()
-    for verb, variables in re.findall(r"^([a-z][a-z0-9-]*):.* ## [^\[\n]*(?:\[(.*)\])?$", MAKEFILE, re.MULTILINE)
+    for verb, variables in re.findall(r"^([a-z][a-z0-9-]*):.* ## [^\[\n]*(?:\[(.*)\])?$", MAKEFILES, re.MULTILINE)
 }
 
 
@@ -76,12 +76,13 @@ def test_help_lists_the_groups_in_order_and_the_variables_of_each_verb() -> None
 
     groups = re.findall(r"^(Use|Operate|Check|Release|Maintain)\b", shown, re.MULTILINE)
     assert groups == ["Use", "Operate", "Check", "Release", "Maintain"]
+    assert set(re.findall(r"^  make ([a-z0-9-]+) ", shown, re.MULTILINE)) == set(VERBS)
     assert re.search(r"^  make console +serve .* \[ENV NAME LOCAL CHANGES PORT\]$", shown, re.MULTILINE)
 
 
 def test_each_variable_in_brackets_is_ignored_in_the_environment() -> None:
-    [options] = re.findall(r"^OPTIONS := ((?:.*\\\n)*.*)$", MAKEFILE, re.MULTILINE)
-    [switches] = re.findall(r"^SWITCHES := (.*)$", MAKEFILE, re.MULTILINE)
+    [options] = re.findall(r"^OPTIONS := ((?:.*\\\n)*.*)$", MAKEFILES, re.MULTILINE)
+    [switches] = re.findall(r"^SWITCHES := (.*)$", MAKEFILES, re.MULTILINE)
     declared = {*options.replace("\\", "").split(), *switches.split()}
 
     used = {name.rstrip("=") for names in VERBS.values() for name in names}

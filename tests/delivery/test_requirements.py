@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from local.paths import PROJECT
+from tests.delivery.makefiles import MAKEFILES
 
 FILES = sorted(PROJECT.glob("requirements*.txt"))
 PIN = re.compile(r"(?P<name>[a-z0-9][a-z0-9.-]*)==(?P<version>[^ ;]+)(?P<marker> ; .+)?")
@@ -70,14 +71,13 @@ def test_make_demo_installs_no_compiler_for_arm64() -> None:
 
 
 def test_pip_does_not_resolve_or_build_packages() -> None:
-    makefile = (PROJECT / "Makefile").read_text()
-    installs = re.findall(r"^.*-m pip install.*$", makefile, re.MULTILINE)
+    installs = re.findall(r"^.*-m pip install.*$", MAKEFILES, re.MULTILINE)
     assert len(installs) == 1
     assert "--require-hashes --no-deps --only-binary :all:" in installs[0]
 
 
 def test_advisories_are_read_for_every_language_and_every_dependency() -> None:
-    advisories = (PROJECT / "Makefile").read_text().split("\nadvisories:")[1].split("\n\n")[0]
+    advisories = MAKEFILES.split("\nadvisories:")[1].split("\n\n")[0]
     assert "cargo deny check advisories" in advisories
     assert "npm audit" in advisories
     # With --strict, a package that can't be looked up is also a failure.

@@ -14,11 +14,11 @@ import yaml
 
 from local.captured import captured
 from local.paths import PROJECT
+from tests.delivery.makefiles import MAKEFILES
 
 GITHUB = PROJECT / ".github"
 FILES = sorted([*GITHUB.glob("workflows/*.yml"), *GITHUB.glob("actions/*/action.yml")])
 WORKFLOWS = [path for path in FILES if path.parent.name == "workflows"]
-MAKEFILE = (PROJECT / "Makefile").read_text()
 PIN = re.compile(r"uses: (?P<action>[\w./-]+)@(?P<sha>[0-9a-f]{40}) # (?P<version>v\d+\.\d+\.\d+)$")
 #: The permissions of jobs that can do more than read the source: assume an AWS role, publish, or open an issue.
 RIGHTS = {
@@ -252,7 +252,7 @@ def test_advisories_are_checked_daily_and_block_no_deployment() -> None:
     deploying = ("ci.yml", "deploy.yml", "deploy-environment.yml")
     runs = [step.get("run", "") for file in deploying for step in steps_of(GITHUB / "workflows" / file)]
     assert "make lint" in runs and "make advisories" not in runs
-    lint = (PROJECT / "Makefile").read_text().split("\nlint:")[1].split("\n\n")[0]
+    lint = MAKEFILES.split("\nlint:")[1].split("\n\n")[0]
     assert "advisories" not in lint
 
 
@@ -267,7 +267,7 @@ def test_every_npm_lock_file_is_audited_and_updated() -> None:
     tracked = captured(["git", "ls-files", "--", "package-lock.json", "*/package-lock.json"], cwd=PROJECT).stdout.split()
     folders = [str(Path(file).parent) for file in tracked]
     assert len(folders) >= 3
-    audit = re.search(r"for folder in (.+); do npm audit --audit-level=high --prefix \$\$folder \|\| exit 1; done", MAKEFILE)
+    audit = re.search(r"for folder in (.+); do npm audit --audit-level=high --prefix \$\$folder \|\| exit 1; done", MAKEFILES)
     assert audit is not None and audit[1].split() == folders
     [npm] = [each for each in parsed(GITHUB / "dependabot.yml")["updates"] if each["package-ecosystem"] == "npm"]
     updated = [pattern.strip("/") or "." for pattern in npm["directories"]]
@@ -275,7 +275,6 @@ def test_every_npm_lock_file_is_audited_and_updated() -> None:
 
 
 def test_workflows_call_only_existing_make_verbs() -> None:
-    makefile = (PROJECT / "Makefile").read_text()
     called = {
         verb
         for path in FILES
@@ -283,4 +282,4 @@ def test_workflows_call_only_existing_make_verbs() -> None:
         for verb in re.findall(r"\bmake (?:-C \S+ )?([a-z][a-z0-9-]+)", step.get("run", ""))
     }
     assert called >= {"test", "lint", "build", "verify-arm64", "deploy-assembly"}
-    assert {verb for verb in called if not re.search(rf"^{verb}:", makefile, re.MULTILINE)} == set()
+    assert {verb for verb in called if not re.search(rf"^{verb}:", MAKEFILES, re.MULTILINE)} == set()

@@ -5,9 +5,16 @@ import { ROOT } from './files';
 
 const read = (...path: string[]) => readFileSync(join(ROOT, ...path), 'utf8');
 
-/** Returns the commands listed in the Makefile help, with their descriptions. */
+/** Returns the text of the Makefile and, in order, of the files that it includes. */
+export function makefiles(): string {
+  const makefile = read('Makefile');
+  const included = [...makefile.matchAll(/^include (.+)$/gm)].flatMap(([, files = '']) => files.split(' '));
+  return [makefile, ...included.map((file) => read(file))].join('\n');
+}
+
+/** Returns the commands listed in the help of make, with their descriptions. */
 export function makeCommands(): Map<string, string> {
-  const lines = read('Makefile').matchAll(/^([a-z][a-z0-9-]*):.*?## (.+)$/gm);
+  const lines = makefiles().matchAll(/^([a-z][a-z0-9-]*):.*?## (.+)$/gm);
   return new Map([...lines].map(([, name = '', says = '']) => [name, says]));
 }
 
@@ -18,7 +25,7 @@ export function variablesOf(command: string): Set<string> {
 }
 
 export function makeTargets(): Set<string> {
-  return new Set([...read('Makefile').matchAll(/^([a-z][a-z0-9-]*):/gm)].map(([, name = '']) => name));
+  return new Set([...makefiles().matchAll(/^([a-z][a-z0-9-]*):/gm)].map(([, name = '']) => name));
 }
 
 /** Returns the `freshq` verbs, with their descriptions from the help. */

@@ -1,12 +1,11 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { EventBus } from 'aws-cdk-lib/aws-events';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { ENVIRONMENT_NAMES } from '../../infra/environments/list';
 import { settingsVariable } from '../../infra/lambda/function-settings';
+import { makefiles } from '../docs/commands';
 import { CONTRACT, contractText } from './contract';
 import { expectCommitted } from './generated';
-import { environment, ROOT, Synthesized } from './synthesis';
+import { environment, Synthesized } from './synthesis';
 
 const contract = JSON.parse(JSON.stringify(CONTRACT));
 
@@ -30,8 +29,7 @@ test('tests/contract.json is up to date', () => {
 });
 
 test('make builds exactly the functions that the stacks deploy', () => {
-  const makefile = readFileSync(join(ROOT, 'Makefile'), 'utf8');
-  const [, built = ''] = /^FUNCTIONS := (.+)$/m.exec(makefile) ?? [];
+  const [, built = ''] = /^FUNCTIONS := (.+)$/m.exec(makefiles()) ?? [];
   expect(built.split(' ')).toEqual([
     ...Object.keys(contract.environment),
     ...Object.keys(contract.agentQueue.environment),

@@ -6,7 +6,7 @@ import { names, paragraphs, prose } from './prose';
 
 const RULES = fromYAMLFilePath(join(__dirname, 'rules.yml'));
 /** Files that contain prose for people. */
-const READ = /\.(md|rs|ts|py|sh|toml|yml|in)$|(^|\/)(Makefile|run)$/;
+const READ = /\.(md|rs|ts|py|sh|toml|yml|in|mk)$|(^|\/)(Makefile|run)$/;
 const SKIPPED = /^tests\/language\//;
 
 /** An occurrence of a phrase that the rules do not allow. */
