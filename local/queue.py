@@ -14,6 +14,8 @@ from local.waiting import now_ms, wait_until
 
 #: The maximum number of messages per SQS request.
 _SQS_BATCH = 10
+#: The maximum number of items per BatchWriteItem.
+_WRITE_BATCH = 25
 #: Fields that identify the log line that process-tasks writes at the end of each turn.
 _TURN_FIELDS = {"tail_call", "empty_polls", "lost_races"}
 
@@ -75,6 +77,22 @@ class DeployedQueue(DeployedStack):
         )
         return sum(page["Count"] for page in pages)
 
+    def delete_pending(self) -> int:
+        """Deletes the pending tasks and returns their number."""
+        pages = self.client("dynamodb").get_paginator("query").paginate(
+            TableName=self.table,
+            IndexName=INDEX,
+            KeyConditionExpression="taskStatus = :status",
+            ExpressionAttributeValues={":status": {"S": "PENDING"}},
+            ProjectionExpression=KEY,
+        )
+        keys = [{KEY: item[KEY]} for page in pages for item in page["Items"]]
+        for batch in chunks(keys, _WRITE_BATCH):
+            requests = [{"DeleteRequest": {"Key": key}} for key in batch]
+            response = self.client("dynamodb").batch_write_item(RequestItems={self.table: requests})
+            assert not response.get("UnprocessedItems"), response
+        return len(keys)
+
     def counts(self) -> dict[str, int]:
         return {status: self.count(status) for status in STATUSES}
 
@@ -91,7 +109,7 @@ class DeployedQueue(DeployedStack):
         calm = 0
         deadline = time.monotonic() + seconds
         while calm < 5:
-            assert time.monotonic() < deadline, "a processor is still active"
+            assert time.monotonic() < deadline, f"a processor is still active: {self.item(CONTROL_ITEM)}, {self.counts()}"
             calm = calm + 1 if self.is_idle() else 0
             time.sleep(0.2)
 

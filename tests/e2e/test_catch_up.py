@@ -25,12 +25,17 @@ LEAST, IN_TIME_MS = 28, 2_000
 
 @pytest.fixture
 def burst(queue: DeployedQueue) -> Iterator[int]:
-    """Sends the burst. Returns the time before it. After the test, deletes the remaining messages."""
+    """Sends the burst. Returns the time before it. After the test, deletes the remaining messages and tasks.
+
+    Otherwise, the processor would be active for minutes, and the next tests wait until it isn't.
+    """
     began = now_ms()
     with ThreadPoolExecutor(SENDERS) as senders:
         list(senders.map(queue.send, chunks([{"payload": {}}] * BURST, BURST // SENDERS)))
     yield began
     queue.empty_queues()
+    # An invocation can still create tasks from the messages that it has received.
+    wait_until(lambda: queue.delete_pending() == 0 and queue.is_idle(), 120, "no task pending and no processor active", every=1)
 
 
 def test_function_receives_messages_itself_behind_a_burst(queue: DeployedQueue, burst: int) -> None:

@@ -43,8 +43,8 @@ INGEST_GUARDS = guards_of(
                 "if ",
             ),
             "receive messages before the batch is deleted": (
-                "if !deleted || !is_backlog {",
-                "if !is_backlog {",
+                "if !deleted || (kept.is_empty() && !is_backlog) {",
+                "if kept.is_empty() && !is_backlog {",
             ),
             "delete the failed messages of a round": (
                 "let done = |message: &&Delivery| !report.returned.contains(&message.id);",
@@ -53,6 +53,18 @@ INGEST_GUARDS = guards_of(
             "hide received messages for less than the invocation can last": (
                 "self.queue.receive(left + HIDDEN_LONGER)",
                 "self.queue.receive(HIDDEN_LONGER)",
+            ),
+            "write the oldest of the kept messages first": (
+                "kept.sort_by_key(|message: &Delivery| message.sent);",
+                "kept.sort_by_key(|message: &Delivery| std::cmp::Reverse(message.sent));",
+            ),
+            "keep messages without a limit": (
+                "kept.len() < KEPT && bytes < KEPT_BYTES",
+                "kept.len() < KEPT || bytes < KEPT_BYTES",
+            ),
+            "hide the kept messages after the deadline": (
+                "count(&self.postpone_kept(&kept, deadlines).await);",
+                "count(&IngestReport::default());",
             ),
             "receive messages until the deadline": (
                 "while Instant::now() + ROUND < deadlines.writes {",
@@ -116,12 +128,8 @@ INGEST_GUARDS = guards_of(
                 "false",
             ),
             "write old messages while the table throttles": (
-                "let waits = limits.backpressure.is_on() || ",
-                "let waits = ",
-            ),
-            "write all old messages of a round": (
-                " || Instant::now() >= limits.old_until;",
-                ";",
+                "if patience.is_none() && limits.backpressure.is_on() {",
+                "if false {",
             ),
             "write beyond the deadline": (
                 "match timeout_at(until, insert).await {",

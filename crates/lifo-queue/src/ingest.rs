@@ -169,16 +169,6 @@ impl Ingest {
     /// Invalid and expired tasks are sent to their queues only after the other tasks of their
     /// message are written, so that they are sent once.
     pub async fn work(&self, batch: &[Delivery], deadlines: Deadlines) -> IngestReport {
-        self.process(batch, deadlines, deadlines.writes).await
-    }
-
-    /// Processes a batch, and writes its old messages only until `old_until`.
-    async fn process(
-        &self,
-        batch: &[Delivery],
-        deadlines: Deadlines,
-        old_until: Instant,
-    ) -> IngestReport {
         let mut report = IngestReport {
             messages: batch.len(),
             ..IngestReport::default()
@@ -196,12 +186,7 @@ impl Ingest {
             }
             let messages: Vec<_> = wave.iter().map(|index| &batch[*index]).collect();
             let open = self
-                .work_wave(
-                    &messages,
-                    (deadlines, old_until),
-                    quota.as_ref(),
-                    &mut report,
-                )
+                .work_wave(&messages, deadlines, quota.as_ref(), &mut report)
                 .await;
             let undone = wave.iter().zip(&open).filter(|(_, message)| message.left);
             left.extend(undone.map(|(index, message)| (*index, message.throttled)));
@@ -210,16 +195,7 @@ impl Ingest {
             .into_iter()
             .map(|(index, throttled)| (&batch[index], throttled))
             .collect();
-        if timeout_at(deadlines.report, self.postpone(&left))
-            .await
-            .is_err()
-        {
-            let messages = left.len();
-            tracing::error!(
-                messages,
-                "visibility timeout not shortened in time; SQS redelivers the messages later"
-            );
-        }
+        self.postpone_in_time(&left, deadlines).await;
         report.postponed = left.iter().filter(|(_, throttled)| *throttled).count() as u64;
         report.returned = left.iter().map(|(message, _)| message.id.clone()).collect();
         report
@@ -228,12 +204,11 @@ impl Ingest {
     async fn work_wave<'a>(
         &self,
         batch: &[&'a Delivery],
-        (deadlines, old_until): (Deadlines, Instant),
+        deadlines: Deadlines,
         quota: Option<&Quota>,
         report: &mut IngestReport,
     ) -> Vec<Open<'a>> {
-        let until = (deadlines.writes, old_until);
-        let mut open = self.write(batch, until, quota, report).await;
+        let mut open = self.write(batch, deadlines.writes, quota, report).await;
         let closing = async {
             self.hand_over(&mut open).await;
             report.rejected += self.bury(&mut open).await;
@@ -255,6 +230,19 @@ impl Ingest {
             .shed
             .add(ShedReport::of(done.flat_map(|message| &message.shed)));
         open
+    }
+
+    async fn postpone_in_time(&self, left: &[(&Delivery, bool)], deadlines: Deadlines) {
+        if timeout_at(deadlines.report, self.postpone(left))
+            .await
+            .is_err()
+        {
+            let messages = left.len();
+            tracing::error!(
+                messages,
+                "visibility timeout not shortened in time; SQS redelivers the messages later"
+            );
+        }
     }
 
     /// Sets the visibility timeout of failed messages. If that fails, SQS redelivers them after the

@@ -55,7 +55,8 @@ pub(super) fn patience(message: &Delivery) -> Option<Instant> {
     is_new(message).then(|| Instant::now() + PATIENCE)
 }
 
-fn is_new(message: &Delivery) -> bool {
+/// Whether the message may be written although the table throttles.
+pub(super) fn is_new(message: &Delivery) -> bool {
     is_first(message) && message.first_received.since(message.sent) <= NEW
 }
 

@@ -6,8 +6,10 @@
 //! them. Therefore, an invocation whose batch contains *late* messages, which are old at their
 //! first receive, calls ReceiveMessage itself after that batch, until the queue is nearly empty:
 //!
-//! - Each round makes several requests for ten messages at the same time. The new messages of a
-//!   round are written first. Old ones are written for [`OLD_WRITES`] and then postponed.
+//! - Each round makes several requests for ten messages at the same time. While there is a backlog
+//!   and no new message among them, the invocation keeps the messages and receives further ones.
+//! - Then it writes the newest of the messages that it keeps, and receives again. So new messages
+//!   overtake old ones in the memory of the function, where they have not been written yet.
 //! - A backlog of postponed messages that become visible again is received as well, because new
 //!   messages would wait behind it. It does not make an invocation start.
 //! - The tasks of a round are counted before its messages are deleted. If the process dies in
@@ -23,14 +25,18 @@ use futures::StreamExt;
 use futures::stream::iter;
 use tokio::time::{Instant, timeout_at};
 
-use super::backpressure::is_late;
+use super::backpressure::{is_late, is_new};
 use super::{Deadlines, Delivery, Ingest, IngestReport};
 
 /// Number of concurrent receive requests. Ten messages of 1 MiB per response fit into the memory
 /// of a function with 256 MB.
 const RECEIVES: usize = 8;
-/// Time for which a round writes old messages, so that it soon reaches new ones.
-const OLD_WRITES: Duration = Duration::from_millis(100);
+/// Number of messages, and bytes of their bodies, from which on an invocation receives no further
+/// messages.
+const KEPT: usize = 1_000;
+const KEPT_BYTES: usize = 16 * 1024 * 1024;
+/// Maximum number of messages that it writes at a time, so that it soon receives new ones.
+const WRITTEN: usize = 2 * MAX_MESSAGES;
 /// Minimum time before the deadline of the writes in which a round starts.
 const ROUND: Duration = Duration::from_secs(2);
 /// Time from the report to the end of the invocation, and five seconds.
@@ -54,21 +60,43 @@ impl Ingest {
         if !batch.iter().any(is_late) || !self.deleted(batch, first, deadlines).await {
             return;
         }
-        let mut receives = 1;
+        let (mut kept, mut receives, mut is_backlog) = (vec![], 1, true);
         while Instant::now() + ROUND < deadlines.writes {
-            let round = self.receive(receives, deadlines).await;
-            if round.is_empty() {
+            if has_room(&kept) {
+                let round = self.receive(receives, deadlines).await;
+                is_backlog = 2 * round.len() >= receives * MAX_MESSAGES;
+                receives = if is_backlog { RECEIVES } else { 1 };
+                let has_new = round.iter().any(is_new);
+                kept.extend(round);
+                if is_backlog && !has_new {
+                    continue;
+                }
+            }
+            kept.sort_by_key(|message: &Delivery| message.sent);
+            let newest = kept.split_off(kept.len().saturating_sub(WRITTEN));
+            if newest.is_empty() {
                 return;
             }
-            let old_until = Instant::now() + OLD_WRITES;
-            let report = self.process(&round, deadlines, old_until).await;
+            let report = self.work(&newest, deadlines).await;
             count(&report);
-            let deleted = self.deleted(&round, &report, deadlines).await;
-            let is_backlog = 2 * round.len() >= receives * MAX_MESSAGES;
-            if !deleted || !is_backlog {
-                return;
+            let deleted = self.deleted(&newest, &report, deadlines).await;
+            if !deleted || (kept.is_empty() && !is_backlog) {
+                break;
             }
-            receives = RECEIVES;
+        }
+        if !kept.is_empty() {
+            count(&self.postpone_kept(&kept, deadlines).await);
+        }
+    }
+
+    /// Makes messages that were not written visible again soon.
+    async fn postpone_kept(&self, kept: &[Delivery], deadlines: Deadlines) -> IngestReport {
+        let left: Vec<_> = kept.iter().map(|message| (message, false)).collect();
+        self.postpone_in_time(&left, deadlines).await;
+        IngestReport {
+            messages: kept.len(),
+            returned: kept.iter().map(|message| message.id.clone()).collect(),
+            ..IngestReport::default()
         }
     }
 
@@ -93,15 +121,19 @@ impl Ingest {
         received
     }
 
-    /// Deletes the messages that were processed. Returns whether all of them were deleted.
+    /// Deletes the messages that were processed. Returns whether any of them was deleted. SQS rejects
+    /// the deletion of single messages, for example if it delivered them again in the meantime.
     async fn deleted(&self, batch: &[Delivery], report: &IngestReport, limits: Deadlines) -> bool {
         let done = |message: &&Delivery| !report.returned.contains(&message.id);
         let done = batch.iter().filter(done);
         let receipts: Vec<_> = done.map(|message| message.receipt.clone()).collect();
         let failed = timeout_at(limits.report, self.queue.delete(&receipts)).await;
-        let error = match failed {
-            Ok(failed) => failed.first().map(|error| error_chain::chain(&**error)),
-            Err(_) => Some("no response in time".to_owned()),
+        let (failures, error) = match &failed {
+            Ok(failed) => (
+                failed.len(),
+                failed.first().map(|error| error_chain::chain(&**error)),
+            ),
+            Err(_) => (receipts.len(), Some("no response in time".to_owned())),
         };
         if let Some(error) = &error {
             tracing::error!(
@@ -109,6 +141,11 @@ impl Ingest {
                 "messages not deleted; SQS redelivers them, and their tasks are counted again"
             );
         }
-        error.is_none()
+        failures == 0 || failures < receipts.len()
     }
+}
+
+fn has_room(kept: &[Delivery]) -> bool {
+    let bytes: usize = kept.iter().map(|message| message.body.len()).sum();
+    kept.len() < KEPT && bytes < KEPT_BYTES
 }

@@ -24,8 +24,7 @@ pub(super) enum InsertOutcome {
     Outdated,
     /// It is unknown whether the task was written. Its message is redelivered.
     Left,
-    /// The task was not written because the table throttles, or because newer messages come first.
-    /// Its message is redelivered.
+    /// The task was not written because the table throttles. Its message is redelivered.
     Throttled,
     /// The task is invalid, for this reason: every attempt to write it would be rejected.
     Wrong(String),
@@ -35,8 +34,6 @@ pub(super) enum InsertOutcome {
 pub(super) struct Limits<'a> {
     /// Time after which no write starts. Writes without a response are retried until then.
     pub(super) until: Instant,
-    /// Time after which old messages are not written.
-    pub(super) old_until: Instant,
     /// Time until which throttled writes are retried, per task; `None` for one of an old message.
     pub(super) patience: &'a [Option<Instant>],
     pub(super) backpressure: &'a Backpressure,
@@ -99,8 +96,7 @@ async fn one(
     if Instant::now() >= until {
         return InsertOutcome::Left;
     }
-    let waits = limits.backpressure.is_on() || Instant::now() >= limits.old_until;
-    if patience.is_none() && waits {
+    if patience.is_none() && limits.backpressure.is_on() {
         return InsertOutcome::Throttled;
     }
     // All attempts use one create token, so that a lost acknowledgement is recognized.

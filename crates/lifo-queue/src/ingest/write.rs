@@ -20,7 +20,7 @@ impl Ingest {
     pub(super) async fn write<'a>(
         &self,
         batch: &[&'a Delivery],
-        (until, old_until): (Instant, Instant),
+        until: Instant,
         quota: Option<&Quota>,
         report: &mut IngestReport,
     ) -> Vec<Open<'a>> {
@@ -74,7 +74,6 @@ impl Ingest {
             .collect();
         let limits = Limits {
             until,
-            old_until,
             patience: &patience,
             backpressure: &self.backpressure,
         };
