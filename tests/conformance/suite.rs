@@ -13,8 +13,8 @@ use lifo_queue::store::{
     Candidate, Inserted, Order, PageQuery, QueueStore, TakeOutcome, TakeRequest, Written,
 };
 use lifo_queue::task::{
-    Keyed, Lease, LeaseToken, NewTask, Place, Reclaim, Retention, Return, Settlement, StatusKey,
-    TakenTask, TaskId, TaskStatus, Ttl, Version,
+    Counts, Keyed, Lease, LeaseToken, NewTask, Place, Reclaim, Retention, Return, Settlement,
+    StatusKey, TakenTask, TaskId, TaskStatus, Ttl, Version,
 };
 use lifo_queue::time::{EpochSeconds, Millis};
 use lifo_queue::trace::TraceHeader;
@@ -215,10 +215,10 @@ pub async fn fail(store: &dyn QueueStore, lease: &Lease) -> Written {
 }
 
 /// A return that is due now.
-pub fn back(attempt_counts: bool, lease_expired: bool) -> Return {
+pub fn back(counts: Counts, lease_expired: bool) -> Return {
     Return {
         not_before: NOW,
-        attempt_counts,
+        counts,
         lease_expired,
         reason: "again".to_owned(),
     }

@@ -14,6 +14,10 @@ _CORE = "crates/lifo-queue/src"
 GUARDS = guards_of(
     {
         f"{_CORE}/store/dynamodb/update.rs": {
+            "count the start of a task that did not start": (
+                '", attempts = attempts - :one, totalAttempts = totalAttempts - :one"',
+                '", attempts = attempts - :one"',
+            ),
             "settle and return without the token (DynamoDB)": (
                 '"taskStatus = :taken AND leaseToken = :token AND attribute_not_exists(overtaken)",',
                 '"taskStatus = :taken AND (leaseToken = :token OR attribute_exists(leaseToken)) '
@@ -133,19 +137,23 @@ GUARDS = guards_of(
         },
         f"{_CORE}/process/attempt/verdict.rs": {
             "count busy as an attempt": (
-                "true => returned(at, false, reason, Why::Busy),",
-                "true => returned(at, true, reason, Why::Busy),",
+                "true => returned(at, Counts::Start, reason, Why::Busy),",
+                "true => returned(at, Counts::Attempt, reason, Why::Busy),",
             ),
             "retry without backoff when the downstream asks for it": (
                 "asked.min(MAX_RETRY_AFTER).max(jitter)",
                 "asked.min(MAX_RETRY_AFTER)",
             ),
             "count an attempt that the downstream cannot answer": (
-                "        returned(not_before, false, reason, why)",
-                "        returned(not_before, true, reason, why)",
+                "        returned(not_before, Counts::Start, reason, why)",
+                "        returned(not_before, Counts::Attempt, reason, why)",
             ),
         },
         f"{_CORE}/process/turn/gate.rs": {
+            "start tasks although settlements pile up": (
+                "let is_behind = settling > usize::from(self.processor.settings.slots);",
+                "let is_behind = settling > usize::MAX - usize::from(self.processor.settings.slots);",
+            ),
             "continue after the processor lease was lost": (
                 "LeaseState::Others => return Gate::End(TurnEnd::LeaseLost),",
                 "LeaseState::Others => {}",
@@ -177,6 +185,24 @@ GUARDS = guards_of(
             "purge a running task": (
                 "let of = [\n            TaskStatus::Pending,",
                 "let of = [\n            TaskStatus::Taken,\n            TaskStatus::Pending,",
+            ),
+        },
+        f"{_CORE}/process/slots.rs": {
+            "start a task taken ahead without a free slot": (
+                "starts = !ahead || !state.closed && may_start(state.runs.len());",
+                "starts = !ahead || !state.closed;",
+            ),
+            "let a task taken ahead wait for more than 100 ms": (
+                "const LONGEST_WAIT: Duration = MAX_PAGE_AGE;",
+                "const LONGEST_WAIT: Duration = Duration::from_secs(10);",
+            ),
+            "take further tasks ahead after one found no slot": (
+                "self.slots.quietly(|state| state.failed = true);",
+                "self.slots.quietly(|state| state.failed = false);",
+            ),
+            "start waiting tasks although the turn ends": (
+                "if closed || changes.changed().await.is_err() {",
+                "if changes.changed().await.is_err() {",
             ),
         },
         f"{_CORE}/process/rate.rs": {

@@ -198,6 +198,7 @@ fn log(summary: &TurnSummary) {
         superseded = summary.superseded,
         overloaded_ms = summary.overloaded_ms,
         cut_off = summary.cut_off,
+        unstarted = summary.unstarted,
         quarantined = summary.quarantined,
         lost_races = summary.lost_races,
         empty_polls = summary.empty_polls,

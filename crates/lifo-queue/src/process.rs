@@ -15,6 +15,7 @@
 //! | `capacity` | the downstream's capacity, for ingest admission |
 //! | `codel` | overload: whether only new tasks start |
 //! | `attempt` | one attempt at a task: take, run, settle or return |
+//! | `slots` | the slots, which attempts hold until their runs end |
 //! | `heartbeat` | renewals of the processor lease |
 //! | `finish` | the release, the tail call and wake-up requests at the end of a turn |
 //! | `settings` | the settings of a turn |
@@ -35,6 +36,7 @@ mod rate;
 mod read;
 mod select;
 mod settings;
+mod slots;
 mod summary;
 mod turn;
 

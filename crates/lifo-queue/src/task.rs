@@ -146,14 +146,25 @@ impl Settlement {
 pub struct Return {
     /// Earliest next start.
     pub not_before: Millis,
-    /// Whether the attempt counts against the maximum. It does not if the task was not started or
-    /// the downstream was unavailable. A bounded number of busy attempts do not count either.
-    pub attempt_counts: bool,
+    /// What the take counts as.
+    pub counts: Counts,
     /// Whether an earlier lease of the task expired. The task may have crashed its process. The
     /// item keeps this mark until a run settles the task.
     pub lease_expired: bool,
     /// The reason, stored in `lastError`.
     pub reason: String,
+}
+
+/// What a take counts as when its task is returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counts {
+    /// An attempt, against the maximum.
+    Attempt,
+    /// A start, but not an attempt, because the downstream was unavailable. A bounded number of
+    /// busy attempts do not count either.
+    Start,
+    /// Nothing, because the run did not start.
+    Nothing,
 }
 
 /// The sweep's change to a task whose lease expired. It removes the lease token, so that the

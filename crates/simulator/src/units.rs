@@ -9,7 +9,7 @@ use lifo_queue::runner::{Outcome, TaskRunner};
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::store::{Candidate, StoreError, TakeOutcome, TakeRequest, TaskStore};
 use lifo_queue::task::{
-    Lease, LeaseToken, NewTask, Retention, Return, Settlement, Task, TaskId, Ttl,
+    Counts, Lease, LeaseToken, NewTask, Retention, Return, Settlement, Task, TaskId, Ttl,
 };
 use lifo_queue::time::{Clock, Millis, TokioClock};
 use serde_json::json;
@@ -84,7 +84,7 @@ pub async fn of_transitions(payload: usize) -> Result<TransitionUnits, Failure> 
     let returned = Return {
         not_before: NOW,
         reason: "HTTP 503 Service Unavailable".to_owned(),
-        attempt_counts: true,
+        counts: Counts::Attempt,
         lease_expired: false,
     };
     metered.store.return_task(&lease, &returned, NOW).await?;

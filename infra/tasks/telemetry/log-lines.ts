@@ -43,6 +43,8 @@ export const TASK_LINES = {
       superseded: 'states of keys that a newer one replaced before their run succeeded or failed',
       overloaded_ms: 'how long the queue was overloaded and only new tasks started, in milliseconds',
       cut_off: 'tasks returned because the time was up, or too little of their lease was left',
+      unstarted:
+        'tasks that were taken shortly before a slot became free, and returned because none did within 100 ms',
       quarantined: 'tasks that failed because their item is invalid',
       lost_races: 'takes, returns and settlements that failed because another process had changed the task',
       empty_polls: 'passes over the index that found no task to take',

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lifo_queue::store::TakeOutcome;
 use lifo_queue::store::memory::Record;
-use lifo_queue::task::{LeaseToken, TaskId, TaskStatus};
+use lifo_queue::task::{Counts, LeaseToken, TaskId, TaskStatus};
 
 use crate::answer::Answer;
 use crate::operation::Operation;
@@ -81,6 +81,11 @@ impl Ledger {
                 let swept = matches!(operation, Operation::Reclaim { .. });
                 if swept && is.is_some_and(|task| task.lease_token.is_some()) {
                     return Err(format!("the sweep left its token on {id}"));
+                }
+                if matches!(operation, Operation::Return { returned, .. } if returned.counts == Counts::Nothing)
+                    && let Some(starts) = self.starts.get_mut(id)
+                {
+                    *starts -= 1;
                 }
             }
             Operation::Insert(_) if is.is_some_and(|task| task.overtaken) => {}

@@ -244,6 +244,7 @@ rules! {
 
     Return: "return: TAKEN -> PENDING by the lease's token, the attempt counts";
     ReturnFree: "return: TAKEN -> PENDING by the lease's token, the attempt does not count";
+    ReturnUnstarted: "return: TAKEN -> PENDING by the lease's token, neither the attempt nor the start counts";
     ReturnRepeated: "return: the item has our token and PENDING, so it was our return";
     ReturnOvertaken: "return: TAKEN -> PENDING by the lease's token, a newer state was written";
     ReturnGone: "return: lost, no such task";

@@ -2,8 +2,8 @@
 //! core (create, wake-ups, turns, sweeps) runs on a virtual clock with the in-memory store. Other
 //! queue disciplines run against the same downstream. The seeds determine every figure.
 //!
-//! Prints the figures, and writes `overload.json`, `storm.json` and `groups.json` to
-//! `target/simulate`, the page `docs/reference/storms.md`, and the charts to `docs/img`.
+//! Prints the figures, and writes `slots.json`, `health.json`, `overload.json`, `storm.json` and
+//! `groups.json` to `target/simulate`, the page `docs/reference/storms.md`, and the charts to `docs/img`.
 
 mod actors;
 mod arrivals;
@@ -16,6 +16,7 @@ mod keys;
 mod parallel;
 mod pictures;
 mod queue;
+mod slots;
 mod storm;
 
 use std::collections::BTreeMap;
@@ -43,6 +44,7 @@ struct Overload {
 #[allow(clippy::print_stdout, reason = "the figures are what is asked for")]
 fn main() -> Result<(), Box<dyn Error>> {
     let began = Instant::now();
+    write("slots.json", &slots::cases()?)?;
     write("health.json", &health::scenes()?)?;
     if std::env::var("FRESHQ_SCENE").is_ok() {
         return Ok(());

@@ -3,7 +3,7 @@
 
 use lifo_queue::control::{IdleTurns, Release};
 use lifo_queue::store::{Order, PageQuery, StoreError, Written};
-use lifo_queue::task::{Return, TaskStatus};
+use lifo_queue::task::{Counts, Return, TaskStatus};
 use lifo_queue::time::{Clock, SystemClock};
 use uuid::Uuid;
 
@@ -29,7 +29,7 @@ impl DevQueue {
             let page = page.map_err(ServeError::Return)?;
             let back = Return {
                 not_before: now,
-                attempt_counts: false,
+                counts: Counts::Start,
                 lease_expired: false,
                 reason: reason.to_owned(),
             };

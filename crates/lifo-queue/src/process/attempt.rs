@@ -16,7 +16,8 @@ use tokio::sync::watch;
 use self::steps::{Ended, after};
 use self::verdict::Verdict;
 use super::ProcessSettings;
-use super::health::{Ruling, Run, SharedDownstream, Signal};
+use super::health::{Ruling, Run, SharedDownstream, Signal, Start};
+use super::slots::Slot;
 use crate::runner::{Outcome, TaskRunner};
 use crate::store::{Candidate, QueueStore, StoreError, TakeOutcome, TakeRequest};
 use crate::task::{Lease, LeaseToken, Settlement, TakenTask, TaskId};
@@ -82,17 +83,30 @@ pub(super) enum Why {
     Busy,
     Unavailable,
     CutOff,
+    /// Taken ahead, but not started.
+    Unstarted,
 }
 
 impl Attempts {
-    /// Takes the task. If the take succeeds, runs the task and settles or returns it.
-    pub(super) async fn attempt(self: Arc<Self>, candidate: Candidate, alone: bool) -> Attempted {
+    /// Takes the task. If the take succeeds, runs the task and settles or returns it. Holds the slot
+    /// until the run has ended.
+    pub(super) async fn attempt(
+        self: Arc<Self>,
+        candidate: Candidate,
+        alone: bool,
+        mut slot: Slot,
+    ) -> Attempted {
         let task = candidate.id.clone();
         let suspect = candidate.lease_expired;
         let (mut start_age, mut ran, mut reason) = (None, None, None);
         let end = match self.take(candidate.clone(), alone).await {
+            Ok(TakeOutcome::Won(taken)) if !slot.start(|running| self.may_start(running)).await => {
+                let why = (Why::Unstarted, "no slot was free in time");
+                self.return_unstarted(&taken.lease, suspect, why).await
+            }
             Ok(TakeOutcome::Won(taken)) if self.is_too_short(&taken.lease) => {
-                self.return_unstarted(&taken.lease, suspect).await
+                let why = (Why::CutOff, "too little of its lease remained");
+                self.return_unstarted(&taken.lease, suspect, why).await
             }
             Ok(TakeOutcome::Won(taken)) => {
                 trace::taken(
@@ -118,6 +132,7 @@ impl Attempts {
                 };
                 let signal = Signal::from(outcome.as_ref());
                 let ruling = self.downstream.lock().run_ended(&run, &task, signal);
+                drop(slot);
                 let end = self.settle_by(&taken, outcome, suspect, ruling).await;
                 let result = end.as_ref().ok().map(|ended| &ended.end);
                 if run_log::is_due(result, self.settings.logged_successes, fastrand::f64) {
@@ -184,6 +199,13 @@ impl Attempts {
         take.retry(steps::patience())
             .when(|error| error.is_transient() && self.clock.now() < last)
             .await
+    }
+
+    /// Whether a task that was taken ahead may start in addition to `running` others.
+    fn may_start(&self, running: usize) -> bool {
+        let now = self.clock.now();
+        let start = self.downstream.lock().queue().start(running, now);
+        start == Start::Any && !*self.cut_off.borrow()
     }
 
     /// Whether a run could outlast the lease. If a take's acknowledgement was lost, the store

@@ -94,6 +94,13 @@ impl Health {
         }
     }
 
+    /// The number of held slots from which on tasks may be taken ahead; `None` if none may be, because
+    /// the last run had no result.
+    pub(super) fn limit_of_ahead(&self) -> Option<usize> {
+        let is_sure = self.breaker.allows_all();
+        is_sure.then(|| self.concurrency())
+    }
+
     /// Whether another task may start in addition to `running` others.
     pub(super) fn start(&self, running: usize, now: Millis) -> Start {
         self.breaker.start(running, self.limit.limit(), now)

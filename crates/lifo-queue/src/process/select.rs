@@ -170,6 +170,12 @@ impl Selector {
         (is_due && head.next.is_some()).then(|| self.wanted_head(now))
     }
 
+    /// Time from which the head is too old; `None` without a head.
+    pub(super) fn old_from(&self) -> Option<Millis> {
+        let head = self.head.as_ref()?;
+        Some(head.arrived.plus(MAX_PAGE_AGE + Duration::from_millis(1)))
+    }
+
     /// Time at which the next head is due while no task may start, in a queue with groups. Without
     /// this read, newer tasks could push a quiet group's tasks below the head unseen.
     pub(super) fn next_head(&self) -> Option<Millis> {

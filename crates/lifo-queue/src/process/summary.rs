@@ -38,6 +38,8 @@ pub struct TurnSummary {
     pub overloaded_ms: u64,
     /// Number of tasks returned because the time was up or too little of the lease was left.
     pub cut_off: u32,
+    /// Number of tasks that were taken ahead and returned because no slot became free in time.
+    pub unstarted: u32,
     /// Number of tasks set to FAILURE because their item can't be taken or read.
     pub quarantined: u32,
     /// Number of takes, returns and settlements that failed because the task had changed.

@@ -33,6 +33,7 @@ use super::observations::Observations;
 use super::rate::Rate;
 use super::read::Reads;
 use super::select::{Selector, Step};
+use super::slots::{Slots, State};
 use super::summary::TurnSummary;
 use crate::control::Control;
 use crate::store::Candidate;
@@ -68,6 +69,11 @@ pub(super) struct Turn<'a> {
     attempts: Arc<Attempts>,
     cut_off: watch::Sender<bool>,
     running: JoinSet<Attempted>,
+    slots: Arc<Slots>,
+    /// Notified when a slot becomes free.
+    freed: watch::Receiver<State>,
+    /// Whether a pass found no task to take ahead since a slot was last free.
+    nothing_ahead: bool,
     /// Start of each running attempt.
     started: HashMap<TaskId, Millis>,
     summary: TurnSummary,
@@ -131,6 +137,7 @@ impl<'a> Turn<'a> {
             reads_groups: settings.groups.is_some(),
         };
         let clock = processor.clock.clone();
+        let slots = Arc::<Slots>::default();
         Self {
             processor,
             owner,
@@ -156,6 +163,9 @@ impl<'a> Turn<'a> {
             codel,
             cut_off,
             running: JoinSet::new(),
+            freed: slots.watch(),
+            slots,
+            nothing_ahead: false,
             started: HashMap::new(),
             summary: TurnSummary::default(),
             observations,
@@ -176,10 +186,12 @@ impl<'a> Turn<'a> {
     /// Takes and runs tasks until the turn must end, and returns the reason. Tasks may still be
     /// running.
     pub(super) async fn work(&mut self) -> TurnEnd {
+        self.slots.set_closed(false);
         loop {
             while let Some(ended) = self.running.try_join_next() {
                 self.record(ended);
             }
+            self.freed.mark_unchanged();
             if let Some(read) = self.reads.arrived().await
                 && let Some(end) = self.take_in(read).await
             {
@@ -187,8 +199,12 @@ impl<'a> Turn<'a> {
             }
             self.count_taken().await;
             let now = self.now();
-            match self.gate(now) {
-                Gate::Open => {}
+            let ahead = match self.gate(now) {
+                Gate::Open => false,
+                Gate::Ahead => {
+                    self.codel.no_slot();
+                    true
+                }
                 Gate::Probe => {
                     if let Some(end) = self.probe(now).await {
                         return end;
@@ -207,15 +223,19 @@ impl<'a> Turn<'a> {
                     continue;
                 }
                 Gate::End(end) => return end,
-            }
+            };
             let ended = match self.next_step(now) {
                 Step::Take(task) => {
                     self.codel.found(task.created, now);
                     self.measure(false, now);
-                    self.start_attempt(task, now);
+                    self.start_attempt(task, ahead, now);
                     None
                 }
                 Step::Read(wanted) => self.read(wanted, now).await,
+                Step::Exhausted(_) if ahead => {
+                    self.nothing_ahead = true;
+                    None
+                }
                 Step::Exhausted(pass) => {
                     self.measure(true, now);
                     self.nothing_to_take(pass, now).await
@@ -245,7 +265,8 @@ impl<'a> Turn<'a> {
         })
     }
 
-    fn start_attempt(&mut self, task: Candidate, now: Millis) {
+    /// Starts an attempt, which waits for a slot if the task is taken `ahead`.
+    fn start_attempt(&mut self, task: Candidate, ahead: bool, now: Millis) {
         let alone = self.processor.settings.must_run_alone(&task);
         if alone {
             self.gap.started(now);
@@ -256,7 +277,8 @@ impl<'a> Turn<'a> {
         let is_probe = self.downstream.lock().attempt_started(&task.id, now);
         self.summary.probes += u32::from(is_probe);
         self.selector.started(&task.id, now);
-        let attempt = trace::attempt(self.attempts.clone().attempt(task, alone));
+        let slot = self.slots.hold(ahead);
+        let attempt = trace::attempt(self.attempts.clone().attempt(task, alone, slot));
         self.running.spawn(attempt.in_current_span());
         if let Some(wanted) = self.selector.read_ahead(now) {
             self.bound_reads(now);
@@ -279,6 +301,7 @@ impl<'a> Turn<'a> {
         tokio::select! {
             biased;
             Some(ended) = self.running.join_next() => self.record(ended),
+            _ = self.freed.changed() => {}
             () = self.heartbeat.changed() => {}
             () = self.reads.ready(), if self.processor.settings.groups.is_some() => {}
             () = tokio::time::sleep(pause) => {}

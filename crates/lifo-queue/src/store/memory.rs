@@ -21,8 +21,8 @@ use super::{
 };
 use crate::control::{Control, GroupStates};
 use crate::task::{
-    Lease, NewTask, Reclaim, Retention, Return, Settlement, TakenTask, Task, TaskId, TaskStatus,
-    Ttl, truncate_error,
+    Counts, Lease, NewTask, Reclaim, Retention, Return, Settlement, TakenTask, Task, TaskId,
+    TaskStatus, Ttl, truncate_error,
 };
 use crate::time::{EpochSeconds, Millis};
 
@@ -259,9 +259,13 @@ impl TaskStore for MemoryStore {
             record.lease_expired = returned.lease_expired;
             record.last_error = Some(truncate_error(&returned.reason).to_owned());
             record.superseded += u32::from(overtaken);
-            if !returned.attempt_counts {
-                record.attempts = record.attempts.saturating_sub(1);
-            }
+            let (attempts, starts) = match returned.counts {
+                Counts::Attempt => (0, 0),
+                Counts::Start => (1, 0),
+                Counts::Nothing => (1, 1),
+            };
+            record.attempts = record.attempts.saturating_sub(attempts);
+            record.total_attempts = record.total_attempts.saturating_sub(starts);
         };
         Ok(self.end_run(lease, TaskStatus::Pending, change))
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use conformance::*;
 use futures::future::join_all;
 use lifo_queue::store::{Conflict, Inserted, Order, PageQuery, QueueStore, Replaced, Written};
-use lifo_queue::task::{NewTask, Place, Return, TakenTask, Version};
+use lifo_queue::task::{Counts, NewTask, Place, Return, TakenTask, Version};
 use lifo_queue::time::Millis;
 
 on_every_store! {
@@ -40,10 +40,10 @@ pub(super) async fn taken(store: &dyn QueueStore, sequence: u64) -> TakenTask {
 }
 
 /// A return that makes the task due after half a second.
-pub(super) fn delayed(attempt_counts: bool, lease_expired: bool) -> Return {
+pub(super) fn delayed(counts: Counts, lease_expired: bool) -> Return {
     Return {
         not_before: NOW.plus(Duration::from_millis(500)),
-        ..back(attempt_counts, lease_expired)
+        ..back(counts, lease_expired)
     }
 }
 
@@ -81,7 +81,7 @@ async fn returned_state_is_superseded_by_a_newer_one(store: Arc<dyn QueueStore>)
     put(&*store, &state(1)).await;
     let first = taken(&*store, 1).await;
     put(&*store, &state(2)).await;
-    let returned = delayed(false, true);
+    let returned = delayed(Counts::Start, true);
     let given = store.return_task(&first.lease, &returned, NOW);
     assert_eq!(given.await.unwrap(), Written::Overtaken);
     let waits = &pending(&*store).await[0];
@@ -195,7 +195,7 @@ async fn a_state_starts_after_its_own_delay(store: Arc<dyn QueueStore>) {
     request.now = NOW.plus(Duration::from_secs(6));
     let third = take_by(&*store, &request).await;
     put(&*store, &delayed_by(4, 20)).await;
-    let returned = delayed(false, false);
+    let returned = delayed(Counts::Start, false);
     let given = store.return_task(&third.lease, &returned, NOW);
     assert_eq!(given.await.unwrap(), Written::Overtaken);
     assert_eq!(pending(&*store).await[0].not_before, after(20));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use conformance::*;
 use lifo_queue::store::{PageQuery, QueueStore, StandingLease, TakeOutcome, Written};
-use lifo_queue::task::{Reclaim, TakenTask, TaskStatus, Ttl};
+use lifo_queue::task::{Counts, Reclaim, TakenTask, TaskStatus, Ttl};
 
 on_every_store! {
     expired_lease_is_reclaimed_once_and_only_with_its_token,
@@ -75,7 +75,7 @@ async fn expired_lease_fails_a_task_only_if_it_ran_alone(store: Arc<dyn QueueSto
     assert_eq!(settle(&*store, &lease).await, Written::Lost);
 
     // A later take that runs alongside other tasks deletes the mark that the task ran alone.
-    let back = back(true, false);
+    let back = back(Counts::Attempt, false);
     store.return_task(&beside, &back, NOW).await.unwrap();
     let alone = take_alone(&*store, "in-company").await.lease;
     store.return_task(&alone, &back, NOW).await.unwrap();
@@ -91,9 +91,13 @@ async fn return_records_whether_a_lease_expired(store: Arc<dyn QueueStore>) {
     store.reclaim(&lease, &swept, lease.until).await.unwrap();
     let suspect = async || pending(&*store).await[0].lease_expired;
     assert!(suspect().await);
-    for (attempt_counts, lease_expired) in [(false, true), (true, true), (true, false)] {
+    for (counts, lease_expired) in [
+        (Counts::Start, true),
+        (Counts::Attempt, true),
+        (Counts::Attempt, false),
+    ] {
         let lease = take(&*store, "a").await.lease;
-        let back = back(attempt_counts, lease_expired);
+        let back = back(counts, lease_expired);
         // The second iteration repeats the request, as after a lost acknowledgement.
         for _ in 0..2 {
             let given = store.return_task(&lease, &back, NOW).await.unwrap();
@@ -119,7 +123,7 @@ async fn a_take_that_arrives_after_its_lease_ended_is_lost(store: Arc<dyn QueueS
     for lease_expired in [false, true] {
         let request = wish(candidate("a"));
         let lease = take_by(&*store, &request).await.lease;
-        let back = back(true, lease_expired);
+        let back = back(Counts::Attempt, lease_expired);
         store.return_task(&lease, &back, NOW).await.unwrap();
         assert_eq!(store.take(&request).await.unwrap(), TakeOutcome::Lost);
     }

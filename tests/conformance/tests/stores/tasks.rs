@@ -7,7 +7,7 @@ use std::time::Duration;
 use conformance::*;
 use futures::future::join_all;
 use lifo_queue::store::{PageQuery, QueueStore, TakeOutcome, Written};
-use lifo_queue::task::Return;
+use lifo_queue::task::{Counts, Return};
 use lifo_queue::time::Millis;
 
 on_every_store! {
@@ -51,7 +51,7 @@ async fn only_a_due_and_unexpired_task_is_taken(store: Arc<dyn QueueStore>) {
     let lease = take(&*store, "backoff").await.lease;
     let back = Return {
         not_before: NOW.plus(Duration::from_secs(5)),
-        ..back(true, false)
+        ..back(Counts::Attempt, false)
     };
     assert_eq!(
         store.return_task(&lease, &back, NOW).await.unwrap(),
@@ -88,7 +88,7 @@ async fn a_lost_acknowledgement_of_a_settlement_is_recognised(store: Arc<dyn Que
 async fn worker_with_an_ended_lease_cannot_settle_or_return_the_task(store: Arc<dyn QueueStore>) {
     insert(&*store, &["a"]).await;
     let late = take(&*store, "a").await.lease;
-    let back = back(true, false);
+    let back = back(Counts::Attempt, false);
     store.return_task(&late, &back, NOW).await.unwrap();
     let holder = take(&*store, "a").await.lease;
     assert_eq!(settle(&*store, &late).await, Written::Lost);

@@ -24,4 +24,5 @@ mod outcomes;
 mod pausing;
 mod probes;
 mod rate;
+mod slots;
 mod world;

@@ -1,7 +1,7 @@
 //! Table rows in which a holder ends its lease: settle and return.
 
 use lifo_queue::store::memory::Record;
-use lifo_queue::task::{Lease, LeaseToken, Retention, Return, Settlement, TaskStatus, Ttl};
+use lifo_queue::task::{Counts, Lease, LeaseToken, Retention, Return, Settlement, TaskStatus, Ttl};
 use lifo_queue::time::Millis;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -119,11 +119,18 @@ impl ReferenceQueue {
         }
         task.ttl = task.expires_at.map_or(task.ttl, Ttl::Seconds);
         leave_taken(task, TaskStatus::Pending);
-        if returned.attempt_counts {
-            return done(Rule::Return);
+        match returned.counts {
+            Counts::Attempt => done(Rule::Return),
+            Counts::Start => {
+                task.attempts -= 1;
+                done(Rule::ReturnFree)
+            }
+            Counts::Nothing => {
+                task.attempts -= 1;
+                task.total_attempts -= 1;
+                done(Rule::ReturnUnstarted)
+            }
         }
-        task.attempts -= 1;
-        done(Rule::ReturnFree)
     }
 }
 
@@ -219,16 +226,16 @@ fn settle(machine: &Machine) -> BoxedStrategy<Operation> {
 fn return_task(machine: &Machine) -> BoxedStrategy<Operation> {
     let back = (
         around(machine, 0..8_000),
-        any::<bool>(),
+        prop::sample::select(vec![Counts::Attempt, Counts::Start, Counts::Nothing]),
         any::<bool>(),
         reason(),
     );
     let fresh = (lease(machine), back, moment(machine))
         .prop_map(
-            |(lease, (not_before, attempt_counts, lease_expired, reason), now)| {
+            |(lease, (not_before, counts, lease_expired, reason), now)| {
                 let returned = Return {
                     not_before,
-                    attempt_counts,
+                    counts,
                     lease_expired,
                     reason,
                 };

@@ -70,7 +70,7 @@ fn outcome(end: Option<&End>) -> &'static str {
             Why::Retry => "retry",
             Why::Busy => "busy",
             Why::Unavailable => "unavailable",
-            Why::CutOff => "cut_off",
+            Why::CutOff | Why::Unstarted => "cut_off",
         },
         Some(End::LostRace) => "lost_race",
         Some(End::StoreFailed) | None => "not_recorded",

@@ -6,7 +6,7 @@ use backon::{BackoffBuilder, ExponentialBuilder, Retryable};
 
 use super::{Attempts, End, Why};
 use crate::store::{Candidate, StoreError, Written};
-use crate::task::{Lease, Return, Settlement};
+use crate::task::{Counts, Lease, Return, Settlement};
 
 /// How an attempt ended, and whether the task is now PENDING with a newer state of its key.
 pub(super) struct Ended {
@@ -56,22 +56,21 @@ impl Attempts {
         self.while_leased(lease, written).await
     }
 
-    /// Returns a task whose run did not start. The task is due immediately.
+    /// Returns a task whose run did not start, for this reason. The task is due immediately.
     pub(super) async fn return_unstarted(
         &self,
         lease: &Lease,
         suspect: bool,
+        (why, reason): (Why, &str),
     ) -> Result<Ended, StoreError> {
+        let not_before = self.clock.now();
         let back = Return {
-            not_before: self.clock.now(),
-            attempt_counts: false,
+            not_before,
+            counts: Counts::Nothing,
             lease_expired: suspect,
-            reason: "not started: too little of its lease remained".to_owned(),
+            reason: format!("not started: {reason}"),
         };
-        let end = End::Returned {
-            not_before: back.not_before,
-            why: Why::CutOff,
-        };
+        let end = End::Returned { not_before, why };
         Ok(after(self.return_task(lease, &back).await?, end))
     }
 

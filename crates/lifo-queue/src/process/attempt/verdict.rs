@@ -6,7 +6,7 @@ use super::{Attempts, Why};
 use crate::backoff::Backoff;
 use crate::process::health::{LONGEST_PROBE, Ruling, is_last_start};
 use crate::runner::{MAX_RETRY_AFTER, Outcome};
-use crate::task::{Return, Settlement, TakenTask};
+use crate::task::{Counts, Return, Settlement, TakenTask};
 use crate::time::Millis;
 
 /// Minimum wait of a task after a busy response, regardless of the wait that the downstream requested.
@@ -69,7 +69,7 @@ impl Attempts {
         }
         let wait = settings.backoff.draw(taken.task.attempt);
         let not_before = self.clock.now().plus(wait).max(earliest);
-        returned(not_before, true, reason, why)
+        returned(not_before, Counts::Attempt, reason, why)
     }
 
     /// Returns the task with a wait and restores its attempt, up to `max_busy_returns` times. After
@@ -88,7 +88,7 @@ impl Attempts {
         let wait = retry_after.map_or(jitter, |asked| asked.min(MAX_RETRY_AFTER).max(jitter));
         let at = self.clock.now().plus(wait);
         match returns < self.settings.max_busy_returns {
-            true => returned(at, false, reason, Why::Busy),
+            true => returned(at, Counts::Start, reason, Why::Busy),
             false => self.without_result(taken, reason, at, Why::Busy, ruling),
         }
     }
@@ -123,7 +123,7 @@ impl Attempts {
             let reason = format!("start {starts} was the last before the task expires: {reason}");
             return Verdict::Settle(Settlement::Failure { reason });
         }
-        returned(not_before, false, reason, why)
+        returned(not_before, Counts::Start, reason, why)
     }
 }
 
@@ -132,10 +132,10 @@ fn returns(taken: &TakenTask) -> u32 {
     taken.task.total_attempts.saturating_sub(taken.task.attempt)
 }
 
-fn returned(not_before: Millis, attempt_counts: bool, reason: String, why: Why) -> Verdict {
+fn returned(not_before: Millis, counts: Counts, reason: String, why: Why) -> Verdict {
     let back = Return {
         not_before,
-        attempt_counts,
+        counts,
         lease_expired: false,
         reason,
     };

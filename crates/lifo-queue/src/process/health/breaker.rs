@@ -163,6 +163,11 @@ impl Breaker {
         }
     }
 
+    /// Whether the breaker is closed and the last run had a result.
+    pub(super) fn allows_all(&self) -> bool {
+        self.open.is_none() && self.without_result == 0
+    }
+
     fn left_to_open(&self) -> usize {
         RUNS_TO_OPEN.saturating_sub(self.without_result) as usize
     }

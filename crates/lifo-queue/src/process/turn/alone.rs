@@ -124,7 +124,7 @@ impl Turn<'_> {
                 self.gap.search_again();
                 // Time has passed, so the next pass starts with a new head.
                 self.selector.restart();
-                self.start_attempt(task, now);
+                self.start_attempt(task, false, now);
             }
             None if self.gap.is_searched() => {
                 self.gap.wanted = false;

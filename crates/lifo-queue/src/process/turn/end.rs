@@ -12,6 +12,7 @@ impl Turn<'_> {
     /// have ended. If not, tasks must go on to start.
     pub(in crate::process) async fn drain(&mut self, end: &TurnEnd) -> bool {
         let began = self.now();
+        self.slots.set_closed(true);
         while !self.running.is_empty() {
             let now = self.now();
             let may_go_on = matches!(end, TurnEnd::TimeUp) && self.may_go_on(now);

@@ -3,11 +3,14 @@
 use super::{Turn, TurnEnd};
 use crate::process::health::Start;
 use crate::process::heartbeat::LeaseState;
+use crate::process::slots::Ahead;
 use crate::time::Millis;
 
 /// Whether another task may start.
 pub(super) enum Gate {
     Open,
+    /// A task may be taken that starts as soon as a slot is free.
+    Ahead,
     /// One task may start, as a probe of the downstream.
     Probe,
     /// Only a task that must run alone may start.
@@ -38,15 +41,22 @@ impl Turn<'_> {
             // The heartbeat renews immediately, which wakes the turn.
             return Gate::Wait(Millis::MAX);
         }
-        let running = self.running.len();
-        let (start, is_open) = {
+        let (unsettled, held) = (self.running.len(), self.slots.held());
+        let (start, is_open, ahead) = {
             let mut downstream = self.downstream.lock();
             let health = downstream.queue();
             self.heartbeat.command(health, now);
-            (health.start(running, now), health.open_breaker().is_some())
+            let ahead = health.limit_of_ahead().filter(|limit| held >= *limit);
+            (
+                health.start(held, now),
+                health.open_breaker().is_some(),
+                ahead,
+            )
         };
-        self.alone = self.alone && running > 0;
-        if self.alone || (kept && running > 0) {
+        self.alone = self.alone && unsettled > 0;
+        let settling = unsettled.saturating_sub(held);
+        let is_behind = settling > usize::from(self.processor.settings.slots);
+        if self.alone || (kept && unsettled > 0) || is_behind {
             return Gate::Wait(Millis::MAX);
         }
         if is_open {
@@ -54,14 +64,31 @@ impl Turn<'_> {
             self.codel.lift(now);
         }
         let gate = match start {
-            Start::Wait(until) => return Gate::Wait(until),
+            Start::Wait(until) => {
+                let ahead = ahead.filter(|_| !kept && now < self.stop_taking);
+                return self.ahead(ahead, until, now);
+            }
             Start::Probe => Gate::Probe,
             Start::Any if kept => Gate::Alone,
             Start::Any => Gate::Open,
         };
+        self.nothing_ahead = false;
         match self.rate.grant(now) {
             Ok(()) => gate,
             Err(again) => Gate::Wait(again),
+        }
+    }
+
+    /// Takes a task or reads a page ahead, while at least `limit` slots are held. A queue with groups
+    /// or a rate limit takes none, because the task could wait for more than a slot.
+    fn ahead(&mut self, limit: Option<usize>, until: Millis, now: Millis) -> Gate {
+        let is_plain = self.limits.rate.is_none() && self.processor.settings.groups.is_none();
+        let limit = limit.filter(|_| is_plain && !self.nothing_ahead);
+        match limit.map_or(Ahead::Nothing, |limit| self.slots.ahead(limit)) {
+            Ahead::Take => Gate::Ahead,
+            Ahead::Read => Gate::Wait(self.refresh(until, now)),
+            Ahead::In(left) => Gate::Wait(until.min(now.plus(left))),
+            Ahead::Nothing => Gate::Wait(until),
         }
     }
 

@@ -52,6 +52,19 @@ impl Turn<'_> {
         until
     }
 
+    /// Reads a head if the current one is too old, because a slot will soon be free. Returns the time
+    /// of the next check, no later than `until`.
+    pub(super) fn refresh(&mut self, until: Millis, now: Millis) -> Millis {
+        match self.selector.old_from() {
+            Some(old_from) if old_from > now => return until.min(old_from),
+            _ => {}
+        }
+        let wanted = self.selector.wanted_head(now);
+        self.bound_reads(now);
+        self.reads.start(wanted, now);
+        until
+    }
+
     /// Sets the lower bound on `taskCreated` for the next reads. Tasks older than `expiry_bound`
     /// have expired. Under overload, only new tasks are read. The bound never hides redriven tasks.
     pub(super) fn bound_reads(&mut self, now: Millis) {

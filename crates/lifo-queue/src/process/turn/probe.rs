@@ -66,7 +66,7 @@ impl Turn<'_> {
         self.search = None;
         // This pass did not reach the end, so the next pass starts with a new head.
         self.selector.restart();
-        self.start_attempt(task, now);
+        self.start_attempt(task, false, now);
     }
 
     /// Chooses the probe from a page; `None` if the search must continue. While earlier runs are

@@ -67,6 +67,7 @@ impl Turn<'_> {
             Why::Retry => self.summary.retried += 1,
             Why::Busy => self.summary.busy += 1,
             Why::Unavailable => self.summary.unavailable += 1,
+            Why::Unstarted => self.summary.unstarted += 1,
             Why::CutOff => {
                 self.summary.cut_off += 1;
                 self.summary.retried += 1;

@@ -8,7 +8,7 @@ use super::item::{number, string};
 use crate::schema;
 use crate::store::{Candidate, TakeRequest};
 use crate::task::{
-    Lease, MAX_TTL_SECONDS, Reclaim, Retention, Return, Settlement, StatusKey, TaskStatus,
+    Counts, Lease, MAX_TTL_SECONDS, Reclaim, Retention, Return, Settlement, StatusKey, TaskStatus,
     TokenText, Ttl, truncate_error,
 };
 use crate::time::{EpochSeconds, Millis};
@@ -163,9 +163,10 @@ impl DynamoStore {
         now: Millis,
     ) -> UpdateItemFluentBuilder {
         let (set_error, remove_error) = reason.terms();
-        let attempts = match returned.attempt_counts {
-            true => "",
-            false => ", attempts = attempts - :one",
+        let attempts = match returned.counts {
+            Counts::Attempt => "",
+            Counts::Start => ", attempts = attempts - :one",
+            Counts::Nothing => ", attempts = attempts - :one, totalAttempts = totalAttempts - :one",
         };
         let mark = match returned.lease_expired {
             true => ", leaseToken = :marked",
@@ -182,7 +183,7 @@ impl DynamoStore {
             .expression_attribute_values(":target", string(StatusKey::from(TaskStatus::Pending)))
             .expression_attribute_values(":now", number(now.0))
             .expression_attribute_values(":notBefore", number(returned.not_before.0));
-        if !returned.attempt_counts {
+        if returned.counts != Counts::Attempt {
             update = update.expression_attribute_values(":one", number(1));
         }
         if returned.lease_expired {

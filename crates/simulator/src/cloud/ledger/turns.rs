@@ -30,6 +30,8 @@ pub(super) struct Seen {
     touched: BTreeMap<TaskId, Millis>,
     /// Time of the first request of each take, by lease token.
     pub(super) asked: BTreeMap<Uuid, Millis>,
+    /// End of the last run.
+    pub(super) last_end: Option<Millis>,
     /// End times of the runs without a result since the most recent success or failure.
     pub(super) without_result: Vec<Millis>,
     /// Start time of the first run in `without_result`.
@@ -101,9 +103,14 @@ impl Ledger {
         let holds = seen.lease.is_some_and(|(_, until)| until > by_its_clock);
         let taken = &request.candidate;
         let fresh = |page: &&ReadPage| now.since(page.arrived) <= MAX_PAGE_AGE;
-        let mut fresh = seen.pages.iter().rev().filter(fresh);
-        let head = fresh.clone().find(|page| page.is_head);
-        let shown = fresh.find(|page| page.tasks.iter().any(|task| task.id == taken.id));
+        let fresh = seen.pages.iter().rev().filter(fresh);
+        let shows = |page: &&ReadPage| page.tasks.iter().any(|task| task.id == taken.id);
+        // If a run ends in the millisecond in which a page arrives, the processor may choose its next
+        // task before it handles the page.
+        let races = seen.last_end == Some(now);
+        let known = fresh.clone().filter(|page| !races || page.arrived < now);
+        let head = known.clone().find(|page| page.is_head);
+        let shown = known.clone().find(shows).or(fresh.clone().find(shows));
         let on_them = [head, shown].into_iter().flatten();
         let on_them = on_them.flat_map(|page| page.tasks.iter().map(|task| (page.arrived, task)));
         // A task that must run alone is skipped while others run, and starts when no other task
