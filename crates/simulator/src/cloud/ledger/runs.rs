@@ -94,7 +94,6 @@ impl Ledger {
         self.trace
             .push(now, process.id, What::Ran(task.clone(), end));
         self.touched(now, process.id, task);
-        self.seen.entry(process.id).or_default().last_end = Some(now);
         let place = self
             .runs
             .iter()

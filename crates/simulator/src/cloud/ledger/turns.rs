@@ -30,8 +30,6 @@ pub(super) struct Seen {
     touched: BTreeMap<TaskId, Millis>,
     /// Time of the first request of each take, by lease token.
     pub(super) asked: BTreeMap<Uuid, Millis>,
-    /// End of the last run.
-    pub(super) last_end: Option<Millis>,
     /// End times of the runs without a result since the most recent success or failure.
     pub(super) without_result: Vec<Millis>,
     /// Start time of the first run in `without_result`.
@@ -102,27 +100,15 @@ impl Ledger {
         let by_its_clock = process.now();
         let holds = seen.lease.is_some_and(|(_, until)| until > by_its_clock);
         let taken = &request.candidate;
+        let shows = |page: &ReadPage| page.tasks.iter().any(|task| task.id == taken.id);
         let fresh = |page: &&ReadPage| now.since(page.arrived) <= MAX_PAGE_AGE;
-        let fresh = seen.pages.iter().rev().filter(fresh);
-        let shows = |page: &&ReadPage| page.tasks.iter().any(|task| task.id == taken.id);
-        // If a run ends in the millisecond in which a page arrives, the processor may choose its next
-        // task before it handles the page.
-        let races = seen.last_end == Some(now);
-        let known = fresh.clone().filter(|page| !races || page.arrived < now);
-        let head = known.clone().find(|page| page.is_head);
-        let shown = known.clone().find(shows).or(fresh.clone().find(shows));
-        let on_them = [head, shown].into_iter().flatten();
-        let on_them = on_them.flat_map(|page| page.tasks.iter().map(|task| (page.arrived, task)));
+        let fresh: Vec<_> = seen.pages.iter().rev().filter(fresh).collect();
         // A task that must run alone is skipped while others run, and starts when no other task
         // runs. S5 does not apply to it.
         let limits = &self.settings.process;
         // With groups, S5 applies within a group, and a task of an earlier page may start.
         let groups = limits.groups.is_some();
         let alone = |task: &Candidate| limits.must_run_alone(task);
-        let newer = on_them.map(|(arrived, task)| (now.since(arrived), task));
-        let newer = newer.map(|(age, task)| (by_its_clock.minus(age), task));
-        // A task that was not due when the page arrived may be skipped.
-        let newer = newer.filter(|(came, task)| task.not_before.is_none_or(|from| from <= *came));
         let order = self.settings.process.order;
         let comes_first = |task: &Candidate| match order {
             Order::NewestFirst => task.created > taken.created,
@@ -134,17 +120,39 @@ impl Ledger {
             touched.is_some_and(|at| now.since(*at) <= LEFT_ALONE)
         };
         let running = |task: &Candidate| self.runs.iter().any(|run| run.task == task.id);
-        // Check the cheap conditions first.
-        let newer = newer.map(|(_, task)| task).find(|task| {
-            comes_first(task)
-                && competes(task)
-                && !task.ttl.is_expired(by_its_clock)
-                && !alone(task)
-                && !left_alone(task)
-                && !running(task)
-        });
-        let (id, shown) = (&taken.id, shown.is_some() || (groups && head.is_some()));
-        let newer = newer.filter(|_| !alone(taken)).map(|task| task.id.clone());
+        // The task that comes first on these pages, if any. Checks the cheap conditions first.
+        let newer_on = |pages: &[&ReadPage]| {
+            let head = pages.iter().find(|page| page.is_head);
+            let shown = pages.iter().find(|page| shows(page));
+            let on_them = [head, shown].into_iter().flatten();
+            let mut on_them =
+                on_them.flat_map(|page| page.tasks.iter().map(|task| (page.arrived, task)));
+            let newer = on_them.find(|(arrived, task)| {
+                // A task that was not due when the page arrived may be skipped.
+                let came = by_its_clock.minus(now.since(*arrived));
+                task.not_before.is_none_or(|from| from <= came)
+                    && comes_first(task)
+                    && competes(task)
+                    && !task.ttl.is_expired(by_its_clock)
+                    && !alone(task)
+                    && !left_alone(task)
+                    && !running(task)
+            });
+            newer.map(|(_, task)| task.id.clone())
+        };
+        // The processor may have chosen the task from the earlier pages, in the millisecond in which
+        // a page that it read in advance arrived.
+        let known = fresh.iter().position(|page| page.arrived < now);
+        let earlier = known.map_or(&[][..], |known| &fresh[known..]);
+        let is_from_earlier = earlier
+            .iter()
+            .any(|page| shows(page) || (groups && page.is_head));
+        let newer = newer_on(&fresh).filter(|_| !is_from_earlier || newer_on(earlier).is_some());
+        let shown = fresh
+            .iter()
+            .any(|page| shows(page) || (groups && page.is_head));
+        let id = &taken.id;
+        let newer = newer.filter(|_| !alone(taken));
         seen.touched.insert(id.clone(), now);
         if !holds {
             let text = format!("W2: process {} takes {id} without the lease", process.id);
