@@ -59,8 +59,8 @@ INGEST_GUARDS = guards_of(
                 "kept.sort_by_key(|message: &Delivery| std::cmp::Reverse(message.sent));",
             ),
             "keep messages without a limit": (
-                "kept.len() < KEPT && bytes < KEPT_BYTES",
-                "kept.len() < KEPT || bytes < KEPT_BYTES",
+                "kept.len() >= KEPT || bytes >= KEPT_BYTES",
+                "kept.len() >= KEPT && bytes >= KEPT_BYTES",
             ),
             "hide the kept messages after the deadline": (
                 "count(&self.postpone_kept(&kept, deadlines).await);",

@@ -9,7 +9,8 @@
 //! - Each round makes several requests for ten messages at the same time. While there is a backlog
 //!   and no new message among them, the invocation keeps the messages and receives further ones.
 //! - Then it writes the newest of the messages that it keeps, and receives again. So new messages
-//!   overtake old ones in the memory of the function, where they have not been written yet.
+//!   overtake old ones in the memory of the function, where they have not been written yet. If it
+//!   keeps too many, it postpones the older half.
 //! - A backlog of postponed messages that become visible again is received as well, because new
 //!   messages would wait behind it. It does not make an invocation start.
 //! - The tasks of a round are counted before its messages are deleted. If the process dies in
@@ -31,12 +32,15 @@ use super::{Deadlines, Delivery, Ingest, IngestReport};
 /// Number of concurrent receive requests. Ten messages of 1 MiB per response fit into the memory
 /// of a function with 256 MB.
 const RECEIVES: usize = 8;
-/// Number of messages, and bytes of their bodies, from which on an invocation receives no further
-/// messages.
+/// Number of messages, and bytes of their bodies, from which on an invocation postpones the oldest
+/// of what it keeps.
 const KEPT: usize = 1_000;
 const KEPT_BYTES: usize = 16 * 1024 * 1024;
 /// Maximum number of messages that it writes at a time, so that it soon receives new ones.
 const WRITTEN: usize = 2 * MAX_MESSAGES;
+/// Number of the oldest messages that it postpones if it keeps too many: as many as it then receives,
+/// less those that it writes.
+const POSTPONED: usize = RECEIVES * MAX_MESSAGES - WRITTEN;
 /// Minimum time before the deadline of the writes in which a round starts.
 const ROUND: Duration = Duration::from_secs(2);
 /// Time from the report to the end of the invocation, and five seconds.
@@ -60,19 +64,23 @@ impl Ingest {
         if !batch.iter().any(is_late) || !self.deleted(batch, first, deadlines).await {
             return;
         }
-        let (mut kept, mut receives, mut is_backlog) = (vec![], 1, true);
+        let (mut kept, mut receives) = (vec![], 1);
         while Instant::now() + ROUND < deadlines.writes {
-            if has_room(&kept) {
-                let round = self.receive(receives, deadlines).await;
-                is_backlog = 2 * round.len() >= receives * MAX_MESSAGES;
-                receives = if is_backlog { RECEIVES } else { 1 };
-                let has_new = round.iter().any(is_new);
-                kept.extend(round);
-                if is_backlog && !has_new {
-                    continue;
-                }
+            let round = self.receive(receives, deadlines).await;
+            let is_backlog = 2 * round.len() >= receives * MAX_MESSAGES;
+            receives = if is_backlog { RECEIVES } else { 1 };
+            let has_new = round.iter().any(is_new);
+            kept.extend(round);
+            let is_full = is_full(&kept);
+            if is_backlog && !has_new && !is_full {
+                continue;
             }
             kept.sort_by_key(|message: &Delivery| message.sent);
+            if is_full {
+                let excess = kept.len().saturating_sub(WRITTEN).min(POSTPONED);
+                let oldest: Vec<_> = kept.drain(..excess).collect();
+                count(&self.postpone_kept(&oldest, deadlines).await);
+            }
             let newest = kept.split_off(kept.len().saturating_sub(WRITTEN));
             if newest.is_empty() {
                 return;
@@ -145,7 +153,7 @@ impl Ingest {
     }
 }
 
-fn has_room(kept: &[Delivery]) -> bool {
+fn is_full(kept: &[Delivery]) -> bool {
     let bytes: usize = kept.iter().map(|message| message.body.len()).sum();
-    kept.len() < KEPT && bytes < KEPT_BYTES
+    kept.len() >= KEPT || bytes >= KEPT_BYTES
 }
