@@ -10,7 +10,7 @@
 //!   and no new message among them, the invocation keeps the messages and receives further ones.
 //! - Then it writes the newest of the messages that it keeps, and receives again. So new messages
 //!   overtake old ones in the memory of the function, where they have not been written yet. If it
-//!   keeps too many, it postpones the older half.
+//!   keeps too many, it postpones the oldest.
 //! - A backlog of postponed messages that become visible again is received as well, because new
 //!   messages would wait behind it. It does not make an invocation start.
 //! - The tasks of a round are counted before its messages are deleted. If the process dies in
