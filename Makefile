@@ -25,14 +25,6 @@ dev: build-freshq ## run a task queue without AWS: a burst on a simulated downst
 demo: synth-local $(if $(CONSOLE),build-freshq) ## deploy to a local AWS and watch a burst of tasks run newest first; CONSOLE=1 serves a web page of it, UNRELIABLE=1 shows retries and failures [CONSOLE UNRELIABLE]
 	@$(BIN)/python -m local demo $(if $(CONSOLE),--console $(FRESHQ))
 
-.PHONY: demo-agents
-demo-agents: synth-local ## deploy to a local AWS and watch calls reach the agents
-	@$(BIN)/python -m local demo-agents
-
-.PHONY: demo-iot
-demo-iot: synth-local ## deploy to a local AWS and let more devices connect than the downstream can validate; STORM=1 lets 20,000 connect within two seconds [STORM]
-	@$(BIN)/python -m local demo-iot $(if $(STORM),--storm)
-
 .PHONY: local-up
 local-up: synth-local ## start a local AWS with both stacks; writes .local/env for your shell [UNRELIABLE]
 	@$(BIN)/python -m local up

@@ -10,7 +10,7 @@ from types import FrameType
 
 from rich.console import Console
 
-from local import account, assembly, burst, demo, demo_agents, demo_iot, up_down
+from local import account, assembly, demo, up_down
 from local.paths import LOCAL_ASSEMBLY, PROJECT
 
 
@@ -37,12 +37,6 @@ def main() -> int:
 def _run(arguments: argparse.Namespace, console: Console) -> int:
     if arguments.command == "demo":
         return demo.run(_local_assembly(arguments), console, arguments.console)
-    if arguments.command == "demo-agents":
-        return demo_agents.run(_local_assembly(arguments), console)
-    if arguments.command == "demo-iot":
-        return demo_iot.run(_local_assembly(arguments), console, demo_iot.STORM if arguments.storm else demo_iot.USUAL)
-    if arguments.command == "burst":
-        return burst.run(_local_assembly(arguments), console)
     if arguments.command == "up":
         return _up(arguments, console)
     if arguments.command == "down":
@@ -57,7 +51,7 @@ def _run(arguments: argparse.Namespace, console: Console) -> int:
 
 
 def _up(arguments: argparse.Namespace, console: Console) -> int:
-    agents = assembly.read(arguments.assembly, _default_stack("demo-agents"))
+    agents = assembly.read(arguments.assembly, "AgentQueue-dev")
     stacks = up_down.up(
         _local_assembly(arguments), agents, lambda step: console.print(f"  {step}")
     )
@@ -78,26 +72,17 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     for name, purpose in (
         ("demo", "deploy, run a burst of tasks, check the order, stop"),
-        ("demo-agents", "deploy, match calls with sample agents, check the assignments, stop"),
-        ("demo-iot", "deploy, let a storm of devices connect, compare two orders, stop"),
-        ("burst", "deploy, insert 1,000 tasks, count the invocations, stop"),
         ("up", "deploy and stay up"),
         ("down", "stop what `up` started"),
         ("account", "print the AWS account and region of the credentials in use"),
         ("leftovers", "print the resources that remain after the stack is destroyed"),
     ):
         command = commands.add_parser(name, help=purpose)
-        command.add_argument("--stack", default=_default_stack(name))
+        command.add_argument("--stack", default="LifoQueue-dev")
         command.add_argument("--assembly", type=Path, default=_default_assembly(name))
-        if name == "demo-iot":
-            command.add_argument("--storm", action="store_true", help="20,000 devices within two seconds")
         if name == "demo":
             command.add_argument("--console", metavar="FRESHQ", help="also serve the console of this freshq")
     return parser
-
-
-def _default_stack(command: str) -> str:
-    return "AgentQueue-dev" if command == "demo-agents" else "LifoQueue-dev"
 
 
 def _default_assembly(command: str) -> Path:

@@ -44,10 +44,9 @@ simulate: check-rust ## simulate overload, outages and storms with the real core
 	target/$(HOST)/debug/simulate
 
 .PHONY: bench
-bench: synth-local ## measure AWS calls per task, throughput, memory, cold start, sizes, ingest, matches of agents, wake-ups of a burst
+bench: setup ## measure AWS calls per task, throughput, memory, cold start, sizes, ingest, matches of agents
 	cargo build --locked --release --package bench --package ingest-tasks --package process-tasks
 	target/release/bench --cold-start target/release/process-tasks --ingest target/release/ingest-tasks
-	$(BIN)/python -m local burst
 	$(BIN)/python -m delivery sizes
 
 .PHONY: bench-agents

@@ -17,7 +17,6 @@ from local.events import sqs_record
 from local.history import History
 from local.queue_reader import QueueReader, Message
 from local.queue import DeployedQueue
-from local.storm import connection
 from local.waiting import now_ms, wait_until
 
 
@@ -56,7 +55,14 @@ def test_array_creates_one_task_per_element(queue: DeployedQueue) -> None:
 
 
 def test_device_connection_creates_one_task_even_if_published_twice(queue: DeployedQueue, template: Assembly) -> None:
-    event = connection(7)
+    event = {
+        "clientId": fresh("device"),
+        "timestamp": now_ms(),
+        "eventType": "connected",
+        "sessionIdentifier": fresh("session"),
+        "ipAddress": "192.0.2.8",
+        "versionNumber": 0,
+    }
     iot_presence.check(template)
     task = iot_presence.message(event, now_ms())
     # IoT can publish an event twice.
