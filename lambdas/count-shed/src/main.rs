@@ -1,6 +1,7 @@
-//! `count-shed`: counts the tasks that DynamoDB's time to live deleted while they were PENDING or
-//! TAKEN, and sends them to a queue if one is configured. With an event bus, it also publishes an
-//! event for each task that ended.
+//! `count-shed`: counts the shed tasks, and publishes an event for each task that ended.
+//!
+//! DynamoDB's time to live deleted the shed tasks while they were PENDING or TAKEN. They go to a
+//! queue if one is configured. Events require an event bus.
 //!
 //! Its event source mapping requires `ReportBatchItemFailures`. Lambda retries the batch from the
 //! first task that could not be sent or published, and no task before it is counted twice.
