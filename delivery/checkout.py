@@ -10,7 +10,7 @@ from delivery.configured import gaps
 from local.captured import captured
 from local.paths import PROJECT
 
-_PLACEHOLDER = PROJECT / "infra" / "lambda" / "placeholder" / "bootstrap"
+_PLACEHOLDER = PROJECT / "infra" / "shared" / "placeholder" / "bootstrap"
 
 
 class NotDeployable(RuntimeError):

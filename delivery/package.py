@@ -44,7 +44,7 @@ def build(functions: Functions, out: Path) -> Path:
     metadata = Metadata.read()
     shutil.rmtree(_STAGE, ignore_errors=True)
     run("node_modules/.bin/tsc", "--project", "tools/package/tsconfig.json")
-    shutil.copytree(PROJECT / "infra" / "lambda" / "placeholder", _STAGE / "lib" / "lambda" / "placeholder")
+    shutil.copytree(PROJECT / "infra" / "shared" / "placeholder", _STAGE / "lib" / "shared" / "placeholder")
     shutil.copytree(_TOOLS / "bin", _STAGE / "bin")
     shutil.copyfile(PROJECT / "LICENSE", _STAGE / "LICENSE")
     shutil.copyfile(_TOOLS / "README.md", _STAGE / "README.md")

@@ -12,8 +12,8 @@ export type {
   Dimension,
   PartialAgentQueueSettings,
 } from './agents/settings';
-export type { IQueueFunction, IQueueIntake, IQueueObservability } from './lambda/queue-parts';
-export type { LogOptions, NetworkSettings } from './lambda/rust-function';
+export type { IQueueFunction, IQueueIntake, IQueueObservability } from './shared/queue-parts';
+export type { LogOptions, NetworkSettings } from './shared/rust-function';
 export type { SimulatedLoad, SimulationSettings } from './tasks/functions/create-tasks';
 export { LifoQueue, type LifoQueueProps } from './tasks/lifo-queue';
 export type { ITaskRunner } from './tasks/runners/binding';

@@ -1,7 +1,7 @@
 import { AttributeType, Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
 import { AGENT_QUEUE } from '../contract/agents';
-import { type TableProtection, tableProps } from '../lambda/retention';
+import { type TableProtection, tableProps } from '../shared/retention';
 
 /**
  * One table for agents, their queues, calls and the outbox. It has no index or stream. Every read is strongly

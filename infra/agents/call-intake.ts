@@ -2,11 +2,11 @@ import { Duration, type RemovalPolicy } from 'aws-cdk-lib';
 import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
 import { DeduplicationScope, FifoThroughputLimit, Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { grantSending } from '../lambda/grants';
-import type { IQueueIntake } from '../lambda/queue-parts';
-import { readQueue } from '../lambda/queue-source';
-import { retainedOnceUsed } from '../lambda/retention';
-import type { RustFunction } from '../lambda/rust-function';
+import { grantSending } from '../shared/grants';
+import type { IQueueIntake } from '../shared/queue-parts';
+import { readQueue } from '../shared/queue-source';
+import { retainedOnceUsed } from '../shared/retention';
+import type { RustFunction } from '../shared/rust-function';
 import type { AgentQueueSettings } from './settings';
 
 /** Options shared by the call queue and its dead-letter queue: FIFO, TLS only, SQS encryption, maximum retention. */

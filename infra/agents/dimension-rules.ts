@@ -1,5 +1,5 @@
 import { AGENT_QUEUE } from '../contract/agents';
-import { type Problem, problemIf } from '../lambda/problem';
+import { type Problem, problemIf } from '../shared/problem';
 import type { Dimension } from './settings';
 
 /** Maximum number of dimensions. Their values form the message group id, which is limited to 128 characters. */

@@ -1,10 +1,10 @@
 import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { Construct } from 'constructs';
-import { errorAlarms } from '../lambda/alarms/errors';
-import { failureAlarms } from '../lambda/alarms/platform';
-import type { IQueueObservability } from '../lambda/queue-parts';
-import { type Presentation, present, type QueueDashboard } from '../lambda/telemetry/queue-dashboard';
+import { errorAlarms } from '../shared/alarms/errors';
+import { failureAlarms } from '../shared/alarms/platform';
+import type { IQueueObservability } from '../shared/queue-parts';
+import { type Presentation, present, type QueueDashboard } from '../shared/telemetry/queue-dashboard';
 import { agentSweepAlarms, callAlarms } from './alarms/matching';
 import type { CallIntake } from './call-intake';
 import type { AgentDesk } from './functions/agent-desk';

@@ -1,8 +1,8 @@
 import { AGENT_QUEUE } from '../contract/agents';
-import { type Problem, problemIf } from '../lambda/problem';
-import { ms, seconds, text } from '../lambda/ranges';
-import { rangeProblems } from '../lambda/setting';
-import { VISIBILITY_FACTOR } from '../lambda/visibility';
+import { type Problem, problemIf } from '../shared/problem';
+import { ms, seconds, text } from '../shared/ranges';
+import { rangeProblems } from '../shared/setting';
+import { VISIBILITY_FACTOR } from '../shared/visibility';
 import { dimensionProblems } from './dimension-rules';
 import { AGENTS, type AgentQueueSettings, ALARMS, CALLS } from './settings';
 

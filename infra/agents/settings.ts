@@ -1,9 +1,9 @@
 import { Duration } from 'aws-cdk-lib';
 import type { AGENT_QUEUE } from '../contract/agents';
-import { definedOf } from '../lambda/defined';
-import { LONGEST_TIMEOUT_S } from '../lambda/ranges';
-import * as setting from '../lambda/setting';
-import { VISIBILITY_FACTOR } from '../lambda/visibility';
+import { definedOf } from '../shared/defined';
+import { LONGEST_TIMEOUT_S } from '../shared/ranges';
+import * as setting from '../shared/setting';
+import { VISIBILITY_FACTOR } from '../shared/visibility';
 
 /** Which matching agent is assigned: the one queued longest (`fifo`) or most recently (`lifo`). */
 export type AgentOrder = (typeof AGENT_QUEUE.orders)[number];

@@ -1,5 +1,5 @@
 import { ENVIRONMENTS } from '../environments/list';
-import { type Problem, problemIf, reject } from '../lambda/problem';
+import { type Problem, problemIf, reject } from '../shared/problem';
 
 /** Settings for the GitHub Actions roles. */
 export interface CiSettings {

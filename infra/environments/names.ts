@@ -1,5 +1,5 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
-import { type Problem, problemIf } from '../lambda/problem';
+import { type Problem, problemIf } from '../shared/problem';
 import type { Environment } from './list';
 
 /** Pattern of environment names. They can't contain a dash, so a personal stack never has another environment's name. */

@@ -1,6 +1,6 @@
 import { Annotations, type CfnElement, Duration, type Stack } from 'aws-cdk-lib';
 import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch';
-import { type Problem, problemIf } from '../lambda/problem';
+import { type Problem, problemIf } from '../shared/problem';
 
 /** Key of the rollback configuration in the template's metadata. `delivery/rollback.py` reads it. */
 export const ROLLBACK_METADATA = 'freshq:rollback';

@@ -1,7 +1,7 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { agentSettingsProblems } from '../agents/rules';
 import { resolveAgentSettings } from '../agents/settings';
-import { type Problem, problemIf, reject } from '../lambda/problem';
+import { type Problem, problemIf, reject } from '../shared/problem';
 import { loadProblems, simulationProblems } from '../tasks/load-rules';
 import { settingsProblems } from '../tasks/rules';
 import { urlProblems } from '../tasks/runners/http';

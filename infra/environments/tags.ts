@@ -1,4 +1,4 @@
-import { type Problem, problemIf } from '../lambda/problem';
+import { type Problem, problemIf } from '../shared/problem';
 import type { Environment } from './list';
 
 /** Maximum number of tags per stack, a CloudFormation limit. */

@@ -7,6 +7,14 @@ export interface Problem {
   readonly remedy: string;
 }
 
+/** A warning about a configuration that is valid but probably doesn't work as intended. */
+export interface Warning {
+  /** Id that a user can specify to acknowledge the warning. */
+  readonly id: string;
+  /** The problem and the remedy. */
+  readonly text: string;
+}
+
 /** Returns a problem with a setting if `breaks` is true, otherwise an empty list. See {@link Problem}. */
 export function problemIf(breaks: boolean, setting: string, rule: string, remedy: string): Problem[] {
   return breaks ? [{ setting, rule, remedy }] : [];

@@ -6,8 +6,8 @@ import { AlarmTopic } from '../environments/alarm-topic';
 import type { Environment } from '../environments/list';
 import { stackSuffix } from '../environments/names';
 import { rollBackOn } from '../environments/rollback';
-import { NO_ALARM_TOPIC } from '../lambda/alarms/alarm-topic';
-import type { IQueueObservability } from '../lambda/queue-parts';
+import { NO_ALARM_TOPIC } from '../shared/alarms/alarm-topic';
+import type { IQueueObservability } from '../shared/queue-parts';
 
 export interface EnvironmentStackProps {
   readonly environment: Environment;

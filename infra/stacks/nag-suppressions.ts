@@ -4,8 +4,8 @@ import { Role } from 'aws-cdk-lib/aws-iam';
 import { CfnEventSourceMapping, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { IConstruct } from 'constructs';
-import { FailureQueue } from '../lambda/failure-queue';
-import { RustFunction } from '../lambda/rust-function';
+import { FailureQueue } from '../shared/failure-queue';
+import { RustFunction } from '../shared/rust-function';
 import { ShedQueue } from '../tasks/shed-queue';
 
 /** Acknowledged findings of cdk-nag rules. The template breaks each rule for a good reason. */

@@ -1,11 +1,11 @@
-import type { LoadWarning } from './load-rules';
+import type { Warning } from '../shared/problem';
 import type { QueueSettings } from './settings';
 
 /** Returns warnings about group settings that probably don't work as intended, or an empty list. */
-export function groupWarnings({ processing, ingest }: QueueSettings): LoadWarning[] {
+export function groupWarnings({ processing, ingest }: QueueSettings): Warning[] {
   const { concurrency, ratePerSecond, burst, groups, order } = processing;
   if (groups === undefined) return [];
-  const warnings: LoadWarning[] = [];
+  const warnings: Warning[] = [];
   if (groups.maxConcurrency !== undefined && groups.maxConcurrency >= concurrency) {
     warnings.push({
       id: 'freshq:group-concurrency',

@@ -1,12 +1,12 @@
-import type { LoadWarning } from './load-rules';
+import type { Warning } from '../shared/problem';
 import type { PartialQueueSettings, QueueSettings } from './settings';
 
 /** Share of runs without a response in the warning below: 2 % is common for an API on the internet. */
 const WITHOUT_RESPONSE = 0.02;
 
 /** Returns warnings about settings that leave no slots if some runs get no response, and about settings without effect. */
-export function healthWarnings({ processing }: QueueSettings, given: PartialQueueSettings): LoadWarning[] {
-  const warnings: LoadWarning[] = [];
+export function healthWarnings({ processing }: QueueSettings, given: PartialQueueSettings): Warning[] {
+  const warnings: Warning[] = [];
   const { concurrency, ratePerSecond } = processing;
   const seconds = processing.taskTimeout.toSeconds({ integral: false });
   const slots = Math.floor((ratePerSecond ?? 0) * WITHOUT_RESPONSE * seconds);

@@ -1,6 +1,6 @@
 import type { Duration } from 'aws-cdk-lib';
-import { type Problem, problemIf } from '../lambda/problem';
-import { integer, ms, text } from '../lambda/ranges';
+import { type Problem, problemIf, type Warning } from '../shared/problem';
+import { integer, ms, text } from '../shared/ranges';
 import type { QueueSettings } from './settings';
 
 /**
@@ -13,21 +13,13 @@ const SUSTAINED_TASKS_PER_SECOND = { least: 200, most: 500 };
 /** Maximum number of tasks that `create-tasks` accepts or simulates in one event. */
 const MOST_SIMULATED_TASKS = 10_000;
 
-/** A warning about a configuration that is valid but probably doesn't work as intended. */
-export interface LoadWarning {
-  /** Id that a user can specify to acknowledge the warning. */
-  readonly id: string;
-  /** The problem and the remedy. */
-  readonly text: string;
-}
-
 /** Returns warnings about an expected load, or an empty list if the load is unknown. */
 export function loadWarnings(
   tasksPerSecond: number | undefined,
   { processing: { ratePerSecond } }: QueueSettings,
-): LoadWarning[] {
+): Warning[] {
   if (tasksPerSecond === undefined) return [];
-  const warnings: LoadWarning[] = [];
+  const warnings: Warning[] = [];
   const { least, most } = SUSTAINED_TASKS_PER_SECOND;
   if (tasksPerSecond > least) {
     warnings.push({

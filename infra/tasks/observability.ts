@@ -1,12 +1,12 @@
 import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { Construct } from 'constructs';
-import { type ErrorAlarm, errorAlarms } from '../lambda/alarms/errors';
-import { failureAlarms, recursionAlarms, streamDelayAlarms } from '../lambda/alarms/platform';
-import type { FailureQueue } from '../lambda/failure-queue';
-import type { IQueueObservability } from '../lambda/queue-parts';
-import type { RustFunction } from '../lambda/rust-function';
-import { type Presentation, present, type QueueDashboard } from '../lambda/telemetry/queue-dashboard';
+import { type ErrorAlarm, errorAlarms } from '../shared/alarms/errors';
+import { failureAlarms, recursionAlarms, streamDelayAlarms } from '../shared/alarms/platform';
+import type { FailureQueue } from '../shared/failure-queue';
+import type { IQueueObservability } from '../shared/queue-parts';
+import type { RustFunction } from '../shared/rust-function';
+import { type Presentation, present, type QueueDashboard } from '../shared/telemetry/queue-dashboard';
 import { failingAlarm } from './alarms/failing';
 import { admissionAlarm, ingestAlarms } from './alarms/ingest';
 import { progressAlarms } from './alarms/progress';

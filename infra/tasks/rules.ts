@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
-import { type Problem, problemIf } from '../lambda/problem';
-import { LONGEST_TIMEOUT_S, ms, seconds, text } from '../lambda/ranges';
-import { rangeProblems } from '../lambda/setting';
+import { type Problem, problemIf } from '../shared/problem';
+import { LONGEST_TIMEOUT_S, ms, seconds, text } from '../shared/ranges';
+import { rangeProblems } from '../shared/setting';
 import { ingestProblems } from './ingest/rules';
 import { keyTtl, type QueueSettings } from './settings';
 import { ALARMS } from './settings/alarms';

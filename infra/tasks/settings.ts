@@ -1,6 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
-import { definedOf } from '../lambda/defined';
-import { defaultsOf, type Resolved } from '../lambda/setting';
+import { definedOf } from '../shared/defined';
+import { defaultsOf, type Resolved } from '../shared/setting';
 import { ALARMS, type AlarmSettings } from './settings/alarms';
 import { type IngestSettings, type ResolvedIngestSettings, resolveIngestSettings } from './settings/ingest';
 import { BREAKER, type BreakerSettings, PROCESSING, type ProcessingSettings } from './settings/processing';

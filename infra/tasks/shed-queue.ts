@@ -1,7 +1,7 @@
 import { Duration, type RemovalPolicy } from 'aws-cdk-lib';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
-import { retainedOnceUsed } from '../lambda/retention';
+import { retainedOnceUsed } from '../shared/retention';
 
 /** Props of {@link ShedQueue}. */
 export interface ShedQueueProps {

@@ -1,6 +1,6 @@
 import type { Duration } from 'aws-cdk-lib';
 import { EventSourceMapping, FilterCriteria, StartingPosition } from 'aws-cdk-lib/aws-lambda';
-import type { RustFunction } from '../lambda/rust-function';
+import type { RustFunction } from '../shared/rust-function';
 import type { TaskTable } from './task-table';
 
 export interface TaskStreamProps {

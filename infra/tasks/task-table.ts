@@ -1,7 +1,7 @@
 import { AttributeType, ProjectionType, StreamViewType, Table } from 'aws-cdk-lib/aws-dynamodb';
 import { Construct } from 'constructs';
 import { TABLE } from '../contract/tasks';
-import { type TableProtection, tableProps } from '../lambda/retention';
+import { type TableProtection, tableProps } from '../shared/retention';
 
 /** Returns a policy statement condition that allows access to this item only. */
 function itemOnly(key: string) {

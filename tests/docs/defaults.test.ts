@@ -1,6 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
 import { ALARMS as AGENT_ALARMS, AGENTS, CALLS } from '../../infra/agents/settings';
-import type { Declared } from '../../infra/lambda/setting';
+import type { Declared } from '../../infra/shared/setting';
 import { ALARMS } from '../../infra/tasks/settings/alarms';
 import { INGEST } from '../../infra/tasks/settings/ingest';
 import { BREAKER, PROCESSING } from '../../infra/tasks/settings/processing';

@@ -1,6 +1,6 @@
 import { App, Duration, Stack } from 'aws-cdk-lib';
 import { AgentQueue, LifoQueue, TaskRunner } from '../../infra';
-import { InvalidConfiguration } from '../../infra/lambda/problem';
+import { InvalidConfiguration } from '../../infra/shared/problem';
 import { markdownTable } from '../infra/generated';
 import { Declarations, type Property } from './declarations';
 

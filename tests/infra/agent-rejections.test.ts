@@ -9,7 +9,7 @@ import {
   resolveAgentSettings,
 } from '../../infra/agents/settings';
 import { AGENT_QUEUE } from '../../infra/contract/agents';
-import { InvalidConfiguration } from '../../infra/lambda/problem';
+import { InvalidConfiguration } from '../../infra/shared/problem';
 import { ROOT, Synthesized } from './synthesis';
 
 const { seconds, minutes, hours } = Duration;

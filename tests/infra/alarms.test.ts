@@ -4,7 +4,7 @@ import { Duration } from 'aws-cdk-lib';
 import { AGENT_QUEUE } from '../../infra/contract/agents';
 import { METRICS } from '../../infra/contract/tasks';
 import { ENVIRONMENT_NAMES } from '../../infra/environments/list';
-import { RUNBOOK, runbookPlace } from '../../infra/lambda/alarms/queue-alarm';
+import { RUNBOOK, runbookPlace } from '../../infra/shared/alarms/queue-alarm';
 import { KINDS, ROOT, Synthesized } from './synthesis';
 
 interface Query {

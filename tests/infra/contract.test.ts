@@ -1,7 +1,7 @@
 import { EventBus } from 'aws-cdk-lib/aws-events';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { ENVIRONMENT_NAMES } from '../../infra/environments/list';
-import { settingsVariable } from '../../infra/lambda/function-settings';
+import { settingsVariable } from '../../infra/shared/function-settings';
 import { makefiles } from '../docs/commands';
 import { CONTRACT, contractText } from './contract';
 import { expectCommitted } from './generated';

@@ -10,9 +10,9 @@ import {
   OUTPUTS,
   TABLE,
 } from '../../infra/contract/tasks';
-import { settingsJson } from '../../infra/lambda/function-settings';
-import { atBound } from '../../infra/lambda/setting';
-import { EVERY_LINE, type LogLine } from '../../infra/lambda/telemetry/log-line';
+import { settingsJson } from '../../infra/shared/function-settings';
+import { atBound } from '../../infra/shared/setting';
+import { EVERY_LINE, type LogLine } from '../../infra/shared/telemetry/log-line';
 import { ENDS } from '../../infra/tasks/functions/count-shed';
 import { createTasksSettings } from '../../infra/tasks/functions/create-tasks';
 import { ingestTasksSettings } from '../../infra/tasks/functions/ingest-tasks';

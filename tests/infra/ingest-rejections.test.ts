@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duration } from 'aws-cdk-lib';
-import { InvalidConfiguration, type Problem } from '../../infra/lambda/problem';
+import { InvalidConfiguration, type Problem } from '../../infra/shared/problem';
 import { POSTPONED_MS, REPORT_MARGIN_MS } from '../../infra/tasks/ingest/rules';
 import { settingsProblems } from '../../infra/tasks/rules';
 import { resolveSettings } from '../../infra/tasks/settings';

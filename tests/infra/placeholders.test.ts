@@ -55,14 +55,14 @@ describe('a bundle of the constructs', () => {
     mkdirSync(join(ROOT, 'target'), { recursive: true });
     bundle = mkdtempSync(join(ROOT, 'target', 'bundle-'));
     for (const file of ['artifacts.ts', 'packaged.ts']) {
-      cpSync(join(ROOT, 'infra', 'lambda', file), join(bundle, 'dist', 'lambda', file));
+      cpSync(join(ROOT, 'infra', 'shared', file), join(bundle, 'dist', 'shared', file));
     }
   });
 
   afterEach(() => rmSync(bundle, { recursive: true }));
 
   test('names the remedy: freshq must be external', () => {
-    const { builtCode } = require(join(bundle, 'dist', 'lambda', 'artifacts.ts'));
+    const { builtCode } = require(join(bundle, 'dist', 'shared', 'artifacts.ts'));
     expect(() => builtCode('trigger')).toThrow(
       /a bundler moved the constructs out of the package freshq\. Remedy: make freshq external in the bundler/,
     );

@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import { agentSettingsProblems } from '../../infra/agents/rules';
 import { ALARMS as AGENT_ALARMS, AGENTS, CALLS, resolveAgentSettings } from '../../infra/agents/settings';
-import { type Declared, rangeProblems } from '../../infra/lambda/setting';
+import { type Declared, rangeProblems } from '../../infra/shared/setting';
 import { settingsProblems } from '../../infra/tasks/rules';
 import { resolveSettings } from '../../infra/tasks/settings';
 import { ALARMS } from '../../infra/tasks/settings/alarms';

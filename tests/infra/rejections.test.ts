@@ -1,5 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
-import { InvalidConfiguration } from '../../infra/lambda/problem';
+import { InvalidConfiguration } from '../../infra/shared/problem';
 import type { LifoQueueProps } from '../../infra/tasks/lifo-queue';
 import { settingsProblems } from '../../infra/tasks/rules';
 import { TaskRunner } from '../../infra/tasks/runners/task-runner';

@@ -6,9 +6,9 @@ import { AgentQueue, type AgentQueueProps } from '../../infra/agents/agent-queue
 import { AGENT_QUEUE } from '../../infra/contract/agents';
 import { ENVIRONMENT } from '../../infra/contract/tasks';
 import { ENVIRONMENTS, type Environment, type EnvironmentName } from '../../infra/environments/list';
-import { NO_ALARM_TOPIC } from '../../infra/lambda/alarms/alarm-topic';
-import { PLACEHOLDER_WARNING } from '../../infra/lambda/artifacts';
-import { settingsVariable } from '../../infra/lambda/function-settings';
+import { NO_ALARM_TOPIC } from '../../infra/shared/alarms/alarm-topic';
+import { PLACEHOLDER_WARNING } from '../../infra/shared/artifacts';
+import { settingsVariable } from '../../infra/shared/function-settings';
 import { AgentQueueStack } from '../../infra/stacks/agent-queue-stack';
 import { LifoQueueStack } from '../../infra/stacks/lifo-queue-stack';
 import { LifoQueue, type LifoQueueProps } from '../../infra/tasks/lifo-queue';

@@ -4,8 +4,8 @@ import type { Topic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
 import type { AgentFunctionName } from '../../contract/agents';
 import type { EnvironmentOf } from '../../contract/tasks';
-import type { FunctionSettings } from '../../lambda/function-settings';
-import { type AsyncSettings, type LogSettings, RustFunction } from '../../lambda/rust-function';
+import type { FunctionSettings } from '../../shared/function-settings';
+import { type AsyncSettings, type LogSettings, RustFunction } from '../../shared/rust-function';
 import type { CallIntake } from '../call-intake';
 import type { AgentQueueSettings } from '../settings';
 

@@ -1,6 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { FunctionSchedule } from '../../lambda/schedule';
+import { FunctionSchedule } from '../../shared/schedule';
 import { AgentFunction, type AgentWiring } from './agent-function';
 
 /**

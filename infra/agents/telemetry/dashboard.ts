@@ -1,10 +1,10 @@
 import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { AgentMetricName } from '../../contract/agents';
-import { emitted } from '../../lambda/alarms/custom-metric';
-import type { RustFunction } from '../../lambda/rust-function';
-import { costGraphs, limitGraphs } from '../../lambda/telemetry/platform-graphs';
-import { alarmGraph, type DashboardSection, graph } from '../../lambda/telemetry/queue-dashboard';
+import { emitted } from '../../shared/alarms/custom-metric';
+import type { RustFunction } from '../../shared/rust-function';
+import { costGraphs, limitGraphs } from '../../shared/telemetry/platform-graphs';
+import { alarmGraph, type DashboardSection, graph } from '../../shared/telemetry/queue-dashboard';
 import type { agentSweepAlarms, callAlarms } from '../alarms/matching';
 
 /** The alarms whose metrics the dashboard shows. */

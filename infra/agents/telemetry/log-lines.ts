@@ -1,4 +1,4 @@
-import { logLine } from '../../lambda/telemetry/log-line';
+import { logLine } from '../../shared/telemetry/log-line';
 
 /** Log lines of the functions in an agents' queue. `tests/contract.json` also lists their fields. */
 export const AGENT_LINES = {

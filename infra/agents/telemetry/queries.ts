@@ -1,6 +1,6 @@
 import { AGENT_QUEUE } from '../../contract/agents';
-import { fieldsOf, isOneOf } from '../../lambda/telemetry/log-line';
-import { errorsQuery, type SavedQuery, storyQuery } from '../../lambda/telemetry/saved-queries';
+import { fieldsOf, isOneOf } from '../../shared/telemetry/log-line';
+import { errorsQuery, type SavedQuery, storyQuery } from '../../shared/telemetry/saved-queries';
 import { AGENT_LINES } from './log-lines';
 
 const { command, calls, assignment, leaseExpired, expired, sweep, stepFailed } = AGENT_LINES;

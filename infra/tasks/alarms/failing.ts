@@ -2,8 +2,8 @@ import { Duration } from 'aws-cdk-lib';
 import { MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
-import { emitted } from '../../lambda/alarms/custom-metric';
-import { freshq, QueueAlarm } from '../../lambda/alarms/queue-alarm';
+import { emitted } from '../../shared/alarms/custom-metric';
+import { freshq, QueueAlarm } from '../../shared/alarms/queue-alarm';
 import type { AlarmSettings } from '../settings/alarms';
 
 /** Alarm period, long enough for one task per minute and short enough for a deployment's rollback watch. */

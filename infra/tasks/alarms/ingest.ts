@@ -3,8 +3,8 @@ import { MathExpression, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
-import { emitted } from '../../lambda/alarms/custom-metric';
-import { freshq, QueueAlarm } from '../../lambda/alarms/queue-alarm';
+import { emitted } from '../../shared/alarms/custom-metric';
+import { freshq, QueueAlarm } from '../../shared/alarms/queue-alarm';
 import type { TaskIngest } from '../ingest/task-ingest';
 import type { AlarmSettings } from '../settings/alarms';
 

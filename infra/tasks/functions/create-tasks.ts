@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { RustFunction } from '../../lambda/rust-function';
-import { FunctionSchedule } from '../../lambda/schedule';
+import { RustFunction } from '../../shared/rust-function';
+import { FunctionSchedule } from '../../shared/schedule';
 import { expiriesOf, type QueueSettings } from '../settings';
 import { TASKS_ONLY } from '../task-table';
 import type { TaskWiring } from './task-wiring';

@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
-import { RustFunction } from '../../lambda/rust-function';
+import { RustFunction } from '../../shared/rust-function';
 import type { TaskIngest } from '../ingest/task-ingest';
 import { expiriesOf, type QueueSettings } from '../settings';
 import { MOST_HELD, type ResolvedIngestSettings } from '../settings/ingest';

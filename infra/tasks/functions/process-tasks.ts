@@ -1,6 +1,6 @@
 import { Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { RustFunction } from '../../lambda/rust-function';
+import { RustFunction } from '../../shared/rust-function';
 import type { RunnerBinding } from '../runners/binding';
 import { expiryBound, type QueueSettings } from '../settings';
 import { CONTROL_ITEM_ONLY, GROUPS_ITEM_ONLY } from '../task-table';

@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { RustFunction } from '../../lambda/rust-function';
-import { FunctionSchedule } from '../../lambda/schedule';
+import { RustFunction } from '../../shared/rust-function';
+import { FunctionSchedule } from '../../shared/schedule';
 import { SWEEP_INTERVAL } from '../rules';
 import { expiryBound, type QueueSettings } from '../settings';
 import { CONTROL_ITEM_ONLY, GROUPS_ITEM_ONLY } from '../task-table';

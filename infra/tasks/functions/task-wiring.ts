@@ -1,5 +1,5 @@
-import type { QueueTopic } from '../../lambda/queue-topic';
-import type { LogSettings } from '../../lambda/rust-function';
+import type { QueueTopic } from '../../shared/queue-topic';
+import type { LogSettings } from '../../shared/rust-function';
 import type { QueueSettings } from '../settings';
 import type { TaskTable } from '../task-table';
 

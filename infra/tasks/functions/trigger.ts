@@ -2,7 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import { FilterRule } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import { TABLE } from '../../contract/tasks';
-import { RustFunction } from '../../lambda/rust-function';
+import { RustFunction } from '../../shared/rust-function';
 import type { QueueSettings } from '../settings';
 import { TaskStream } from '../task-stream';
 import { CONTROL_ITEM_ONLY } from '../task-table';

@@ -3,7 +3,7 @@ import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { CfnTopicRule } from 'aws-cdk-lib/aws-iot';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { FailureQueue } from '../../lambda/failure-queue';
+import { FailureQueue } from '../../shared/failure-queue';
 import { IOT_SQL_VERSION, iotPresenceSql } from './iot-presence-sql';
 
 export interface IotPresenceProps {

@@ -1,7 +1,7 @@
-import { type Problem, problemIf } from '../../lambda/problem';
-import { integer, ms, seconds, text } from '../../lambda/ranges';
-import { rangeProblems } from '../../lambda/setting';
-import { VISIBILITY_FACTOR } from '../../lambda/visibility';
+import { type Problem, problemIf } from '../../shared/problem';
+import { integer, ms, seconds, text } from '../../shared/ranges';
+import { rangeProblems } from '../../shared/setting';
+import { VISIBILITY_FACTOR } from '../../shared/visibility';
 import type { AlarmSettings } from '../settings/alarms';
 import {
   ADMISSION,

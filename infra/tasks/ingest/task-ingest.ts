@@ -3,11 +3,11 @@ import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { CfnEventSourceMapping } from 'aws-cdk-lib/aws-lambda';
 import { Queue, QueueEncryption, RedrivePermission } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { grantSending } from '../../lambda/grants';
-import type { IQueueIntake } from '../../lambda/queue-parts';
-import { readQueue } from '../../lambda/queue-source';
-import { retainedOnceUsed } from '../../lambda/retention';
-import type { RustFunction } from '../../lambda/rust-function';
+import { grantSending } from '../../shared/grants';
+import type { IQueueIntake } from '../../shared/queue-parts';
+import { readQueue } from '../../shared/queue-source';
+import { retainedOnceUsed } from '../../shared/retention';
+import type { RustFunction } from '../../shared/rust-function';
 import type { ResolvedIngestSettings } from '../settings/ingest';
 import { IotPresence } from './iot-presence';
 

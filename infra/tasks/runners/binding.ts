@@ -1,7 +1,7 @@
 import type { Code } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
-import type { Problem } from '../../lambda/problem';
-import type { NetworkSettings } from '../../lambda/rust-function';
+import type { Problem } from '../../shared/problem';
+import type { NetworkSettings } from '../../shared/rust-function';
 import type { QueueSettings } from '../settings';
 import type { SimulatedRates } from './rates';
 

@@ -1,7 +1,7 @@
 import { Stack, Token } from 'aws-cdk-lib';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct } from 'constructs';
-import { type Problem, problemIf } from '../../lambda/problem';
+import { type Problem, problemIf } from '../../shared/problem';
 import type { AuthDescription, RunnerPermission } from './binding';
 
 /** A header whose value is stored in Secrets Manager. */

@@ -1,7 +1,7 @@
 import { Annotations, Token } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { type Problem, problemIf } from '../../lambda/problem';
-import type { NetworkSettings } from '../../lambda/rust-function';
+import { type Problem, problemIf } from '../../shared/problem';
+import type { NetworkSettings } from '../../shared/rust-function';
 import type { ITaskRunner, RunnerBinding } from './binding';
 import type { IHttpAuth } from './http-auth';
 

@@ -4,8 +4,8 @@ import {
   type IVersion,
   Function as LambdaFunction,
 } from 'aws-cdk-lib/aws-lambda';
-import { type Problem, problemIf } from '../../lambda/problem';
-import { regionProblem } from '../../lambda/region';
+import { type Problem, problemIf } from '../../shared/problem';
+import { regionProblem } from '../../shared/region';
 import type { QueueSettings } from '../settings';
 import type { ITaskRunner, RunnerBinding } from './binding';
 

@@ -1,4 +1,4 @@
-import type { Problem } from '../../lambda/problem';
+import type { Problem } from '../../shared/problem';
 
 /** Shares of simulated runs that don't succeed: each from 0 to 1, with a maximum total of 1. */
 export interface SimulatedRates {

@@ -5,10 +5,10 @@ import { join, resolve } from 'node:path';
 import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import { ENVIRONMENT } from '../../contract/tasks';
-import { builtFolder, PLACEHOLDER, skipsBuild } from '../../lambda/artifacts';
-import { settingsVariable } from '../../lambda/function-settings';
-import { type Problem, problemIf } from '../../lambda/problem';
-import type { NetworkSettings } from '../../lambda/rust-function';
+import { builtFolder, PLACEHOLDER, skipsBuild } from '../../shared/artifacts';
+import { settingsVariable } from '../../shared/function-settings';
+import { type Problem, problemIf } from '../../shared/problem';
+import type { NetworkSettings } from '../../shared/rust-function';
 import type { ITaskRunner, RunnerBinding } from './binding';
 import { networkProblems } from './http';
 

@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
-import { definedOf } from '../../lambda/defined';
-import { type Problem, problemIf } from '../../lambda/problem';
-import { integer } from '../../lambda/ranges';
+import { definedOf } from '../../shared/defined';
+import { type Problem, problemIf } from '../../shared/problem';
+import { integer } from '../../shared/ranges';
 import type { QueueSettings } from '../settings';
 import type { ITaskRunner, RunnerBinding } from './binding';
 import { ratesProblems, type SimulatedRates, totalOf } from './rates';

@@ -1,5 +1,5 @@
 import type { Duration } from 'aws-cdk-lib';
-import * as setting from '../../lambda/setting';
+import * as setting from '../../shared/setting';
 
 /** Alarm thresholds. */
 export interface AlarmSettings {

@@ -1,8 +1,8 @@
 import { Duration } from 'aws-cdk-lib';
-import { definedOf } from '../../lambda/defined';
-import { LONGEST_TIMEOUT_S } from '../../lambda/ranges';
-import * as setting from '../../lambda/setting';
-import { VISIBILITY_FACTOR } from '../../lambda/visibility';
+import { definedOf } from '../../shared/defined';
+import { LONGEST_TIMEOUT_S } from '../../shared/ranges';
+import * as setting from '../../shared/setting';
+import { VISIBILITY_FACTOR } from '../../shared/visibility';
 
 /** Event pollers that Lambda reserves for the ingest queue (provisioned mode). They are billed per hour, used or not. */
 export interface ProvisionedPollers {

@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
-import { type Problem, problemIf } from '../../lambda/problem';
-import { LONGEST_TIMEOUT_S } from '../../lambda/ranges';
-import * as setting from '../../lambda/setting';
+import { type Problem, problemIf } from '../../shared/problem';
+import { LONGEST_TIMEOUT_S } from '../../shared/ranges';
+import * as setting from '../../shared/setting';
 
 /**
  * The circuit breaker. It opens after five consecutive runs without a success or failure, because the downstream is

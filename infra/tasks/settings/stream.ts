@@ -1,5 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
-import * as setting from '../../lambda/setting';
+import * as setting from '../../shared/setting';
 
 /** How Lambda reads the table's stream for `trigger`. */
 export interface StreamSettings {

@@ -1,5 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
-import * as setting from '../../lambda/setting';
+import * as setting from '../../shared/setting';
 
 /** Settings that apply to every task. */
 export interface TaskSettings {

@@ -1,4 +1,4 @@
-import * as setting from '../../lambda/setting';
+import * as setting from '../../shared/setting';
 
 /**
  * Traces of tasks in AWS X-Ray, and active tracing of the functions that record them. `docs/how-to/traces.md` shows

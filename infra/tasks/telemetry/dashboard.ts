@@ -1,10 +1,10 @@
 import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { type MetricName, TABLE } from '../../contract/tasks';
-import { emitted } from '../../lambda/alarms/custom-metric';
-import type { RustFunction } from '../../lambda/rust-function';
-import { costGraphs, limitGraphs } from '../../lambda/telemetry/platform-graphs';
-import { alarmGraph, type DashboardSection, graph, queryGraph } from '../../lambda/telemetry/queue-dashboard';
+import { emitted } from '../../shared/alarms/custom-metric';
+import type { RustFunction } from '../../shared/rust-function';
+import { costGraphs, limitGraphs } from '../../shared/telemetry/platform-graphs';
+import { alarmGraph, type DashboardSection, graph, queryGraph } from '../../shared/telemetry/queue-dashboard';
 import type { progressAlarms } from '../alarms/progress';
 import { TASK_QUERIES } from './queries';
 

@@ -1,6 +1,6 @@
 import { ENVIRONMENT } from '../../contract/tasks';
-import { fields, fieldsOf, isOneOf } from '../../lambda/telemetry/log-line';
-import { errorsQuery, type SavedQuery, storyQuery } from '../../lambda/telemetry/saved-queries';
+import { fields, fieldsOf, isOneOf } from '../../shared/telemetry/log-line';
+import { errorsQuery, type SavedQuery, storyQuery } from '../../shared/telemetry/saved-queries';
 import { TASK_LINES } from './log-lines';
 
 const { run, turn, wakeUp, sweep, leaseExpired, notInserted, taskShed } = TASK_LINES;
