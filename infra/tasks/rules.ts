@@ -56,13 +56,6 @@ function turnProblems({ processing }: QueueSettings): Problem[] {
         : `raise functionTimeout to at least ${seconds(needed)} (at most ${longest}), or ${shorten}`,
     ),
     ...problemIf(
-      processing.unreservedConcurrency &&
-        processing.reservedConcurrency !== PROCESSING.reservedConcurrency.fallback,
-      'processing.unreservedConcurrency',
-      `a function with unreserved concurrency cannot reserve ${processing.reservedConcurrency}`,
-      'omit reservedConcurrency or unreservedConcurrency',
-    ),
-    ...problemIf(
       ms(processing.indexLag) >= ms(processing.turn),
       'processing.indexLag',
       `the wait for the index (${text(processing.indexLag)}) takes the whole turn (${text(processing.turn)}), so an empty queue would publish tail calls indefinitely`,
@@ -82,21 +75,15 @@ function leaseProblems({ processing }: QueueSettings): Problem[] {
     ),
     ...problemIf(
       ms(processing.clockSkew) + ms(processing.heartbeat) >= ms(processing.processorLease),
-      'processing.clockSkew',
+      'processing.processorLease',
       `a heartbeat (${text(processing.heartbeat)}) and the clock skew (${text(processing.clockSkew)}) use up the lease (${text(processing.processorLease)}), so the lease could expire before its renewal`,
-      'lengthen processorLease, or lower clockSkew (AWS clocks differ by far less than 2 s)',
+      'lengthen processorLease',
     ),
     ...problemIf(
       processing.retryAttempts > 0 && ms(processing.processorLease) > FIRST_ASYNC_RETRY_WAIT_MS,
       'processing.processorLease',
       `a lease of ${text(processing.processorLease)} lasts longer than the minute that Lambda waits before it retries, so the retry of a crashed processor would find the old lease still live and fail too`,
       'shorten processorLease to at most 60 s',
-    ),
-    ...problemIf(
-      ms(processing.notificationMarker) > SWEEP_INTERVAL.toMilliseconds(),
-      'processing.notificationMarker',
-      `a lost notification would suppress others for ${text(processing.notificationMarker)}, longer than the sweep's interval of ${text(SWEEP_INTERVAL)}`,
-      'shorten notificationMarker to at most 60 s; 10 s is enough',
     ),
   ];
 }

@@ -3,7 +3,13 @@ import { definedOf } from '../shared/defined';
 import { defaultsOf, type Resolved } from '../shared/setting';
 import { ALARMS, type AlarmSettings } from './settings/alarms';
 import { type IngestSettings, type ResolvedIngestSettings, resolveIngestSettings } from './settings/ingest';
-import { BREAKER, type BreakerSettings, PROCESSING, type ProcessingSettings } from './settings/processing';
+import {
+  BREAKER,
+  type BreakerSettings,
+  PROCESSING,
+  PROCESSING_CONSTANTS,
+  type ProcessingSettings,
+} from './settings/processing';
 import { STREAM, type StreamSettings } from './settings/stream';
 import { TASKS, type TaskSettings } from './settings/tasks';
 import { TRACES, type TraceSettings } from './settings/traces';
@@ -64,7 +70,7 @@ function defaultPauseAfter(maxIdleTurns: number, turn: Duration): Duration {
 export function resolveSettings(given: PartialQueueSettings): QueueSettings {
   const tasks = { ...defaultsOf(TASKS), ...definedOf(given.tasks) };
   const stream = { ...defaultsOf(STREAM), ...definedOf(given.stream) };
-  const processing = { ...defaultsOf(PROCESSING), ...definedOf(given.processing) };
+  const processing = { ...defaultsOf(PROCESSING), ...definedOf(given.processing), ...PROCESSING_CONSTANTS };
   const ingest = resolveIngestSettings(given.ingest ?? {});
   return {
     tasks,

@@ -19,13 +19,12 @@ describe('the environment of process-tasks', () => {
         taskTimeout: Duration.seconds(16),
         functionTimeout: Duration.seconds(50),
         memorySize: 512,
-        reservedConcurrency: 3,
       },
     });
     expect(synthesized.fn('process-tasks')).toMatchObject({
       Timeout: 50,
       MemorySize: 512,
-      ReservedConcurrentExecutions: 3,
+      ReservedConcurrentExecutions: 2,
     });
     expect(synthesized.settings('process-tasks').turnMs).toBe(20_000);
   });
@@ -35,9 +34,6 @@ describe('the environment of process-tasks', () => {
       Synthesized.queue({ processing }).fn('process-tasks').ReservedConcurrentExecutions;
     expect(reserved({})).toBe(2);
     expect(reserved({ unreservedConcurrency: true })).toBeUndefined();
-    expect(() => reserved({ unreservedConcurrency: true, reservedConcurrency: 3 })).toThrow(
-      /processing\.unreservedConcurrency: .*cannot reserve 3\. Remedy: omit reservedConcurrency or unreservedConcurrency/,
-    );
   });
 
   test.each([

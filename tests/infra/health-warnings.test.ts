@@ -28,3 +28,17 @@ test('settings of a former automatic pause are accepted with a warning that they
     expect.stringMatching(/processing\.breaker\.pauseAfter has no effect.*Remove it/),
   ]);
 });
+
+test('former settings have no effect but print a warning', () => {
+  const processing = {
+    reservedConcurrency: 3,
+    clockSkew: Duration.seconds(9),
+    notificationMarker: Duration.seconds(1),
+  };
+  const queue = Synthesized.queue({ processing });
+  expect(queue.fn('process-tasks').ReservedConcurrentExecutions).toBe(2);
+  expect(queue.settings('process-tasks')).toMatchObject({ clockSkewMs: 2_000, notificationMarkerMs: 10_000 });
+  expect(queue.warnings()).toEqual(
+    Object.keys(processing).map((name) => expect.stringContaining(`processing.${name} has no effect`)),
+  );
+});

@@ -37,16 +37,15 @@ const REJECTED: [rule: string, settings: PartialQueueSettings, setting: string][
     { processing: { heartbeat: seconds(7) } },
     'processing.processorLease',
   ],
-  ['clock skew uses the lease up', { processing: { clockSkew: seconds(15) } }, 'processing.clockSkew'],
+  [
+    'clock skew uses the lease up',
+    { processing: { processorLease: millis(2_500), heartbeat: millis(500) } },
+    'processing.processorLease',
+  ],
   [
     'processor lease outlives the wait for the retry',
     { processing: { processorLease: seconds(61) } },
     'processing.processorLease',
-  ],
-  [
-    'notification marker outlives the sweep',
-    { processing: { notificationMarker: seconds(61) } },
-    'processing.notificationMarker',
   ],
   [
     'event age that forbids the retry',
@@ -62,11 +61,6 @@ const REJECTED: [rule: string, settings: PartialQueueSettings, setting: string][
     'event age shorter than two retries',
     { processing: { retryAttempts: 2, maxEventAge: seconds(419) } },
     'processing.maxEventAge',
-  ],
-  [
-    'half a reserved concurrency',
-    { processing: { reservedConcurrency: 2.5 } },
-    'processing.reservedConcurrency',
   ],
   ['a window of milliseconds', { stream: { batchWindow: millis(500) } }, 'stream.batchWindow'],
   ['backoff upside down', { tasks: { retryBase: minutes(6) } }, 'tasks.retryMax'],
@@ -168,7 +162,6 @@ const ACCEPTED: [limit: string, settings: PartialQueueSettings][] = [
   ['a rate and the smallest burst', { processing: { ratePerSecond: 100, burst: 1 } }],
   ['an alarm beyond the default expiry', { alarms: { oldestPending: minutes(90) } }],
   ['an alarm a moment beyond the windows', { alarms: { streamDelay: millis(10_001) } }],
-  ['no notification marker', { processing: { notificationMarker: millis(0) } }],
 ];
 
 test.each(ACCEPTED)('accepted: %s', (_limit, settings) => {

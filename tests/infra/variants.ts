@@ -63,7 +63,7 @@ export const VARIANTS: Readonly<Record<string, () => Stack>> = {
         auth: HttpAuth.header({ secret: THEIRS.secret(stack) }),
       }),
       tasks: { maxTtl: Duration.days(2), allowDirectWrites: false },
-      processing: { ratePerSecond: 20, reservedConcurrency: 3 },
+      processing: { ratePerSecond: 20 },
       simulation: { load: { every: Duration.minutes(5), tasks: 20 } },
       ingest: { iotPresence: true },
       traces: {},

@@ -129,18 +129,15 @@ export interface ProcessingSettings {
    */
   readonly burst?: number;
   /**
-   * Reserved concurrency of the function: at least 2. Only one invocation at a time has the processor lease. The second
-   * unit is for surplus invocations, which end within milliseconds. A higher value doesn't speed up processing; raise
-   * {@link concurrency} instead. Lambda keeps 100 units of an account's concurrency unreserved, or the whole quota if
-   * it is smaller. With a quota of 10, as in a new account, first request an increase or set
-   * {@link unreservedConcurrency}.
+   * A setting of the previous release, without effect: a higher value didn't speed up processing. Remove it.
    * @default 2
    */
   readonly reservedConcurrency?: number;
   /**
-   * Whether the function uses the account's unreserved concurrency instead of {@link reservedConcurrency}: for an account
-   * that can't reserve any. Other functions can then throttle it, so that tasks start later. The processor lease still
-   * admits only one processor.
+   * Whether the function uses the account's unreserved concurrency instead of reserving 2 units: one for the processor,
+   * one for surplus invocations, which end within milliseconds. For an account that can't reserve any: Lambda keeps 100
+   * units unreserved, or the whole quota if it is smaller, for example 10 in a new account. Other functions can then
+   * throttle it, so that tasks start later. The processor lease still admits only one processor.
    * @default false
    */
   readonly unreservedConcurrency?: boolean;
@@ -176,7 +173,7 @@ export interface ProcessingSettings {
    */
   readonly maxIdleTurns?: number;
   /**
-   * Maximum difference between the clocks of two functions.
+   * A setting of the previous release, without effect: clocks on AWS differ by far less. Remove it.
    * @default 2 seconds
    */
   readonly clockSkew?: Duration;
@@ -213,8 +210,7 @@ export interface ProcessingSettings {
    */
   readonly targetLatency?: Duration;
   /**
-   * How long one wake-up notification suppresses others while its start marker is set (rule 9 of
-   * `docs/explanation/wake-protocol.md`).
+   * A setting of the previous release, without effect: one value is right for every queue. Remove it.
    * @default 10 seconds
    */
   readonly notificationMarker?: Duration;
@@ -253,12 +249,7 @@ export const PROCESSING = {
   ),
   ratePerSecond: { fallback: undefined, bounds: [LOWEST_RATE, HIGHEST_RATE], problems: rateProblems },
   burst: setting.integer(undefined, 1, HIGHEST_RATE),
-  reservedConcurrency: setting.integer(
-    2,
-    2,
-    1_000,
-    'with 1, Lambda throttles a second notification until it expires and moves it to the failure queue',
-  ),
+  reservedConcurrency: setting.free(2),
   unreservedConcurrency: setting.free<boolean>(false),
   retryAttempts: setting.integer(1, 0, 2, "Lambda's limit"),
   maxEventAge: setting.wholeSeconds(Duration.minutes(5), 60, 21_600, "Lambda's limit"),
@@ -266,15 +257,22 @@ export const PROCESSING = {
   heartbeat: setting.duration(Duration.seconds(5), 1),
   indexLag: setting.duration(Duration.seconds(2), 0),
   maxIdleTurns: setting.integer(10, 1, 100_000),
-  clockSkew: setting.duration(Duration.seconds(2), 0),
+  clockSkew: setting.free(Duration.seconds(2)),
   pause: setting.duration(Duration.minutes(5), 1),
   breaker: setting.free(undefined),
   codel: setting.free(undefined),
   groups: setting.free(undefined),
   targetLatency: setting.duration(undefined, 1),
-  notificationMarker: setting.duration(Duration.seconds(10), 0),
+  notificationMarker: setting.free(Duration.seconds(10)),
   loggedSuccesses: setting.share(1),
 } as const satisfies setting.Declarations<ProcessingSettings>;
+
+/** The values of former settings, whatever the app sets. */
+export const PROCESSING_CONSTANTS = {
+  reservedConcurrency: PROCESSING.reservedConcurrency.fallback,
+  clockSkew: PROCESSING.clockSkew.fallback,
+  notificationMarker: PROCESSING.notificationMarker.fallback,
+};
 
 /** Ranges of {@link GroupSettings}. */
 export const GROUPS = {
