@@ -47,7 +47,7 @@ class TestBinary:
 
     def test_the_errors_of_a_placeholder_and_of_a_missing_file_differ(self, tmp_path: Path) -> None:
         with pytest.raises(NotAnElf, match="placeholder"):
-            elf.read(PROJECT / "infra" / "lambda" / "placeholder" / "bootstrap")
+            elf.read(PROJECT / "infra" / "shared" / "placeholder" / "bootstrap")
         with pytest.raises(NotAnElf, match="is missing: run `make build`"):
             elf.read(tmp_path / "bootstrap")
 

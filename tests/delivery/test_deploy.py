@@ -171,7 +171,7 @@ class TestRejections:
         assert said[-1] == "nothing was deployed"
 
     def test_placeholders_are_not_deployed_even_to_the_local_aws(self, tmp_path: Path) -> None:
-        placeholder = (PROJECT / "infra" / "lambda" / "placeholder" / "bootstrap").read_bytes()
+        placeholder = (PROJECT / "infra" / "shared" / "placeholder" / "bootstrap").read_bytes()
         stack = assembly_with(tmp_path, placeholder)
         for local in (True, False):
             with pytest.raises(checkout.NotDeployable, match="contains placeholders instead of code"):
@@ -214,7 +214,7 @@ class TestTree:
 
     @pytest.mark.parametrize(
         "content",
-        [(PROJECT / "infra" / "lambda" / "placeholder" / "bootstrap").read_bytes(), None],
+        [(PROJECT / "infra" / "shared" / "placeholder" / "bootstrap").read_bytes(), None],
         ids=["the placeholder", "nothing"],
     )
     def test_code_that_lambda_cannot_start_is_rejected(
