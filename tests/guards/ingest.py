@@ -62,8 +62,12 @@ INGEST_GUARDS = guards_of(
                 "kept.len() >= KEPT || bytes >= KEPT_BYTES",
                 "kept.len() >= KEPT && bytes >= KEPT_BYTES",
             ),
+            "let postponed messages return soon": (
+                "count(&self.return_kept(&oldest, true, deadlines).await);",
+                "count(&self.return_kept(&oldest, false, deadlines).await);",
+            ),
             "hide the kept messages after the deadline": (
-                "count(&self.postpone_kept(&kept, deadlines).await);",
+                "count(&self.return_kept(&kept, false, deadlines).await);",
                 "count(&IngestReport::default());",
             ),
             "receive messages until the deadline": (

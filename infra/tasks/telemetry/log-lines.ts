@@ -137,7 +137,8 @@ export const TASK_LINES = {
       not_admitted: 'those of them that were not admitted',
       rejected: 'invalid tasks and messages',
       returned: 'messages to be redelivered',
-      postponed: 'those of them that were not written because the table throttles',
+      postponed:
+        'those of them that were not written because the table throttles, or because newer messages come first',
     },
   }),
   taskShed: logLine({

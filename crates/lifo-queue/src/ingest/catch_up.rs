@@ -8,9 +8,9 @@
 //!
 //! - Each round makes several requests for ten messages at the same time. While there is a backlog
 //!   and no new message among them, the invocation keeps the messages and receives further ones.
-//! - Then it writes the newest of the messages that it keeps, and receives again. So new messages
-//!   overtake old ones in the memory of the function, where they have not been written yet. If it
-//!   keeps too many, it postpones the oldest.
+//! - Then it writes the new messages, or the newest if none is new, and receives again. So new
+//!   messages overtake old ones in the memory of the function, where they have not been written yet.
+//!   If it keeps too many, it postpones the oldest, as if the table had throttled them.
 //! - A backlog of postponed messages that become visible again is received as well, because new
 //!   messages would wait behind it. It does not make an invocation start.
 //! - The tasks of a round are counted before its messages are deleted. If the process dies in
@@ -36,11 +36,12 @@ const RECEIVES: usize = 8;
 /// of what it keeps.
 const KEPT: usize = 1_000;
 const KEPT_BYTES: usize = 16 * 1024 * 1024;
-/// Maximum number of messages that it writes at a time, so that it soon receives new ones.
+/// Minimum number of messages that it writes at a time, beside all new ones. It is small, so that it
+/// soon receives new ones.
 const WRITTEN: usize = 2 * MAX_MESSAGES;
-/// Number of the oldest messages that it postpones if it keeps too many: as many as it then receives,
-/// less those that it writes.
-const POSTPONED: usize = RECEIVES * MAX_MESSAGES - WRITTEN;
+/// Maximum number of the oldest messages that it postpones if it keeps too many: as many as it then
+/// receives, less those that it writes.
+const EXCESS: usize = RECEIVES * MAX_MESSAGES - WRITTEN;
 /// Minimum time before the deadline of the writes in which a round starts.
 const ROUND: Duration = Duration::from_secs(2);
 /// Time from the report to the end of the invocation, and five seconds.
@@ -69,19 +70,14 @@ impl Ingest {
             let round = self.receive(receives, deadlines).await;
             let is_backlog = 2 * round.len() >= receives * MAX_MESSAGES;
             receives = if is_backlog { RECEIVES } else { 1 };
-            let has_new = round.iter().any(is_new);
             kept.extend(round);
+            let new = kept.iter().filter(|message| is_new(message)).count();
             let is_full = is_full(&kept);
-            if is_backlog && !has_new && !is_full {
+            if is_backlog && new == 0 && !is_full {
                 continue;
             }
             kept.sort_by_key(|message: &Delivery| message.sent);
-            if is_full {
-                let excess = kept.len().saturating_sub(WRITTEN).min(POSTPONED);
-                let oldest: Vec<_> = kept.drain(..excess).collect();
-                count(&self.postpone_kept(&oldest, deadlines).await);
-            }
-            let newest = kept.split_off(kept.len().saturating_sub(WRITTEN));
+            let newest = kept.split_off(kept.len().saturating_sub(new.max(WRITTEN)));
             if newest.is_empty() {
                 return;
             }
@@ -91,18 +87,29 @@ impl Ingest {
             if !deleted || (kept.is_empty() && !is_backlog) {
                 break;
             }
+            if is_full {
+                let oldest: Vec<_> = kept.drain(..EXCESS.min(kept.len())).collect();
+                count(&self.return_kept(&oldest, true, deadlines).await);
+            }
         }
         if !kept.is_empty() {
-            count(&self.postpone_kept(&kept, deadlines).await);
+            count(&self.return_kept(&kept, false, deadlines).await);
         }
     }
 
-    /// Makes messages that were not written visible again soon.
-    async fn postpone_kept(&self, kept: &[Delivery], deadlines: Deadlines) -> IngestReport {
-        let left: Vec<_> = kept.iter().map(|message| (message, false)).collect();
+    /// Returns messages to the queue that were not written: for as long as throttled ones if newer
+    /// messages come first, and otherwise for as long as failed ones.
+    async fn return_kept(
+        &self,
+        kept: &[Delivery],
+        newer_first: bool,
+        deadlines: Deadlines,
+    ) -> IngestReport {
+        let left: Vec<_> = kept.iter().map(|message| (message, newer_first)).collect();
         self.postpone_in_time(&left, deadlines).await;
         IngestReport {
             messages: kept.len(),
+            postponed: if newer_first { kept.len() as u64 } else { 0 },
             returned: kept.iter().map(|message| message.id.clone()).collect(),
             ..IngestReport::default()
         }
@@ -129,27 +136,27 @@ impl Ingest {
         received
     }
 
-    /// Deletes the messages that were processed. Returns whether any of them was deleted. SQS rejects
+    /// Deletes the messages that were processed. Returns `false` if no deletion succeeded. SQS rejects
     /// the deletion of single messages, for example if it delivered them again in the meantime.
     async fn deleted(&self, batch: &[Delivery], report: &IngestReport, limits: Deadlines) -> bool {
         let done = |message: &&Delivery| !report.returned.contains(&message.id);
         let done = batch.iter().filter(done);
         let receipts: Vec<_> = done.map(|message| message.receipt.clone()).collect();
         let failed = timeout_at(limits.report, self.queue.delete(&receipts)).await;
-        let (failures, error) = match &failed {
-            Ok(failed) => (
-                failed.len(),
-                failed.first().map(|error| error_chain::chain(&**error)),
-            ),
-            Err(_) => (receipts.len(), Some("no response in time".to_owned())),
+        let late = |_| {
+            receipts
+                .iter()
+                .map(|_| "no response in time".into())
+                .collect()
         };
-        if let Some(error) = &error {
+        let failed = failed.unwrap_or_else(late);
+        if let Some(error) = failed.first() {
             tracing::error!(
-                error,
+                error = error_chain::chain(&**error),
                 "messages not deleted; SQS redelivers them, and their tasks are counted again"
             );
         }
-        failures == 0 || failures < receipts.len()
+        receipts.is_empty() || failed.len() < receipts.len()
     }
 }
 

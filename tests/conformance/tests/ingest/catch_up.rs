@@ -76,7 +76,8 @@ async fn late_message_makes_the_ingest_receive_until_the_queue_is_nearly_empty()
     let backlog = all_late(130).chain((0..40).map(again)).chain(new);
     queues.visible.lock().unwrap().extend(backlog);
     let steps = caught_up(&ingest, &queues, &[late("first")]).await;
-    assert_eq!(counted(&steps), [20; 10]);
+    // The new messages, and then the newest of the others, twenty at a time.
+    assert_eq!(counted(&steps), [30, 20, 20, 20, 20, 20, 20, 20, 20, 10]);
     assert_eq!(store.records().len(), 201);
 }
 
@@ -189,6 +190,24 @@ async fn new_messages_overtake_the_old_ones_that_the_ingest_keeps() {
     let is_new = |receipt: &&String| receipt.contains("new");
     assert_eq!(second.iter().filter(is_new).count(), 20);
     assert_eq!(store.records().len(), 321);
+}
+
+#[tokio::test(start_paused = true)]
+async fn oldest_messages_are_postponed_if_the_ingest_keeps_more_than_a_thousand() {
+    let queues = Arc::<Queues>::default();
+    let store = Arc::new(MemoryStore::new());
+    let ingest = ingest(store.clone(), &queues);
+    queues.visible.lock().unwrap().extend(all_late(2_000));
+    caught_up(&ingest, &queues, &[late("first")]).await;
+    let postponed = queues.postponed.lock().unwrap();
+    let least = Duration::from_secs(15);
+    assert!(postponed.iter().all(|one| one.by >= least));
+    assert!(
+        (500..1_500).contains(&postponed.len()),
+        "{}",
+        postponed.len()
+    );
+    assert_eq!(store.records().len() + postponed.len(), 2_001);
 }
 
 #[tokio::test(start_paused = true)]
