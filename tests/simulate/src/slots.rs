@@ -110,9 +110,11 @@ impl Layer for Slow {
         if call.operation == "return_task" {
             self.returns.fetch_add(1, Ordering::Relaxed);
         }
-        tokio::time::sleep(self.latency / 2).await;
+        // Half of an odd number of milliseconds would be rounded up twice.
+        let request = Duration::from_millis(self.latency.as_millis() as u64 / 2);
+        tokio::time::sleep(request).await;
         let result = call.on(self.store.clone()).await;
-        tokio::time::sleep(self.latency / 2).await;
+        tokio::time::sleep(self.latency - request).await;
         result
     }
 }
