@@ -68,30 +68,26 @@ class DeployedQueue(DeployedStack):
 
     def count(self, status: str) -> int:
         """The number of tasks in a status, counted in the index."""
-        pages = self.client("dynamodb").get_paginator("query").paginate(
-            TableName=self.table,
-            IndexName=INDEX,
-            KeyConditionExpression="taskStatus = :status",
-            ExpressionAttributeValues={":status": {"S": status}},
-            Select="COUNT",
-        )
-        return sum(page["Count"] for page in pages)
+        return sum(page["Count"] for page in self._in_index(status, Select="COUNT"))
 
     def delete_pending(self) -> int:
         """Deletes the pending tasks and returns their number."""
-        pages = self.client("dynamodb").get_paginator("query").paginate(
-            TableName=self.table,
-            IndexName=INDEX,
-            KeyConditionExpression="taskStatus = :status",
-            ExpressionAttributeValues={":status": {"S": "PENDING"}},
-            ProjectionExpression=KEY,
-        )
-        keys = [{KEY: item[KEY]} for page in pages for item in page["Items"]]
+        keys = [item for page in self._in_index("PENDING", ProjectionExpression=KEY) for item in page["Items"]]
         for batch in chunks(keys, _WRITE_BATCH):
             requests = [{"DeleteRequest": {"Key": key}} for key in batch]
             response = self.client("dynamodb").batch_write_item(RequestItems={self.table: requests})
             assert not response.get("UnprocessedItems"), response
         return len(keys)
+
+    def _in_index(self, status: str, **query: Any) -> Iterable[dict[str, Any]]:
+        """The pages of a query of the index for the tasks in a status."""
+        return self.client("dynamodb").get_paginator("query").paginate(
+            TableName=self.table,
+            IndexName=INDEX,
+            KeyConditionExpression="taskStatus = :status",
+            ExpressionAttributeValues={":status": {"S": status}},
+            **query,
+        )
 
     def counts(self) -> dict[str, int]:
         return {status: self.count(status) for status in STATUSES}

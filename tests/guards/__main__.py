@@ -19,10 +19,11 @@ from local.captured import captured
 from tests.guards.agents import AGENT_GUARDS
 from tests.guards.guard import Guard
 from tests.guards.guards import GUARDS
+from tests.guards.health import HEALTH_GUARDS
 from tests.guards.ingest import INGEST_GUARDS
 from tests.guards.keys import KEY_GUARDS
 
-ALL_GUARDS = GUARDS + AGENT_GUARDS + INGEST_GUARDS + KEY_GUARDS
+ALL_GUARDS = GUARDS + HEALTH_GUARDS + AGENT_GUARDS + INGEST_GUARDS + KEY_GUARDS
 #: The packages whose tests compile fastest and fail most often, by folder of the changed source.
 NEAREST = {
     "crates/agent-queue/": ("agent-queue", "agents"),

@@ -204,8 +204,7 @@ impl Attempts {
     /// Whether a task that was taken ahead may start in addition to `running` others.
     fn may_start(&self, running: usize) -> bool {
         let now = self.clock.now();
-        let start = self.downstream.lock().queue().start(running, now);
-        start == Start::Any && !*self.cut_off.borrow()
+        self.downstream.lock().queue().start(running, now) == Start::Any
     }
 
     /// Whether a run could outlast the lease. If a take's acknowledgement was lost, the store

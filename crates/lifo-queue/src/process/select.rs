@@ -8,6 +8,8 @@
 //!
 //! In a queue with groups, [`Groups`] chooses among the tasks of the head and of earlier pages.
 
+mod head;
+
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
@@ -154,53 +156,6 @@ impl Selector {
         let task = groups.pop(now, &mut filter, gates);
         head.fruitless &= task.is_none();
         task
-    }
-
-    /// Returns the head to read in advance while tasks of the current head are still being taken,
-    /// so that no slot waits for the index. The read is due once more tasks than slots have been
-    /// taken and no more tasks than slots are left. A slow downstream never takes that many tasks
-    /// from one head. With groups, it is due shortly before the current head becomes too old.
-    pub(super) fn read_ahead(&self, now: Millis) -> Option<Wanted> {
-        let head = self.head.as_ref()?;
-        let slots = self.smallest_page;
-        let is_due = match self.groups {
-            None => head.tasks.len() <= usize::from(slots) && self.used > slots,
-            Some(_) => now.since(head.arrived) > MAX_PAGE_AGE / 2,
-        };
-        (is_due && head.next.is_some()).then(|| self.wanted_head(now))
-    }
-
-    /// Time from which the head is too old; `None` without a head.
-    pub(super) fn old_from(&self) -> Option<Millis> {
-        let head = self.head.as_ref()?;
-        Some(head.arrived.plus(MAX_PAGE_AGE + Duration::from_millis(1)))
-    }
-
-    /// Time at which the next head is due while no task may start, in a queue with groups. Without
-    /// this read, newer tasks could push a quiet group's tasks below the head unseen.
-    pub(super) fn next_head(&self) -> Option<Millis> {
-        self.groups.as_ref().and_then(|_| self.heads.next())
-    }
-
-    fn read_head(&self, now: Millis) -> Step {
-        Step::Read(self.wanted_head(now))
-    }
-
-    /// Returns a head of twice the number of tasks taken since the last head, from one per slot to
-    /// [`MAX_HEAD`]. With groups, it is also large enough for the expected [arrivals](Heads).
-    pub(super) fn wanted_head(&self, now: Millis) -> Wanted {
-        let limit = match self.groups {
-            None => self
-                .used
-                .saturating_mul(2)
-                .clamp(self.smallest_page, MAX_HEAD),
-            Some(_) => self
-                .used
-                .saturating_mul(2)
-                .min(DEEP_PAGE)
-                .max(self.heads.limit(now)),
-        };
-        Wanted { after: None, limit }
     }
 
     /// Cursor at which the pass continues; `None` at the end of the index.

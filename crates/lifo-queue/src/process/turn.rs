@@ -281,8 +281,7 @@ impl<'a> Turn<'a> {
         let attempt = trace::attempt(self.attempts.clone().attempt(task, alone, slot));
         self.running.spawn(attempt.in_current_span());
         if let Some(wanted) = self.selector.read_ahead(now) {
-            self.bound_reads(now);
-            self.reads.start(wanted, now);
+            self.start_read(wanted, now);
         }
     }
 

@@ -46,9 +46,7 @@ impl Turn<'_> {
         if next > now {
             return until.min(next);
         }
-        let wanted = self.selector.wanted_head(now);
-        self.bound_reads(now);
-        self.reads.start(wanted, now);
+        self.start_read(self.selector.wanted_head(now), now);
         until
     }
 
@@ -59,15 +57,19 @@ impl Turn<'_> {
             Some(old_from) if old_from > now => return until.min(old_from),
             _ => {}
         }
-        let wanted = self.selector.wanted_head(now);
+        self.start_read(self.selector.wanted_head(now), now);
+        until
+    }
+
+    /// Starts to read a page in advance, unless a read is in progress.
+    pub(super) fn start_read(&mut self, wanted: Wanted, now: Millis) {
         self.bound_reads(now);
         self.reads.start(wanted, now);
-        until
     }
 
     /// Sets the lower bound on `taskCreated` for the next reads. Tasks older than `expiry_bound`
     /// have expired. Under overload, only new tasks are read. The bound never hides redriven tasks.
-    pub(super) fn bound_reads(&mut self, now: Millis) {
+    fn bound_reads(&mut self, now: Millis) {
         let settings = &self.processor.settings;
         self.reads.created_from = self
             .heartbeat

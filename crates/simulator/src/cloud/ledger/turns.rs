@@ -97,64 +97,11 @@ impl Ledger {
             return;
         }
         seen.asked.insert(request.token.0, now);
-        let by_its_clock = process.now();
-        let holds = seen.lease.is_some_and(|(_, until)| until > by_its_clock);
-        let taken = &request.candidate;
-        let shows = |page: &ReadPage| page.tasks.iter().any(|task| task.id == taken.id);
-        let fresh = |page: &&ReadPage| now.since(page.arrived) <= MAX_PAGE_AGE;
-        let fresh: Vec<_> = seen.pages.iter().rev().filter(fresh).collect();
-        // A task that must run alone is skipped while others run, and starts when no other task
-        // runs. S5 does not apply to it.
-        let limits = &self.settings.process;
-        // With groups, S5 applies within a group, and a task of an earlier page may start.
-        let groups = limits.groups.is_some();
-        let alone = |task: &Candidate| limits.must_run_alone(task);
-        let order = self.settings.process.order;
-        let comes_first = |task: &Candidate| match order {
-            Order::NewestFirst => task.created > taken.created,
-            Order::OldestFirst => task.created < taken.created,
-        };
-        let competes = |task: &Candidate| !groups || task.id.group() == taken.id.group();
-        let left_alone = |task: &Candidate| {
-            let touched = seen.touched.get(&task.id);
-            touched.is_some_and(|at| now.since(*at) <= LEFT_ALONE)
-        };
-        let running = |task: &Candidate| self.runs.iter().any(|run| run.task == task.id);
-        // The task that comes first on these pages, if any. Checks the cheap conditions first.
-        let newer_on = |pages: &[&ReadPage]| {
-            let head = pages.iter().find(|page| page.is_head);
-            let shown = pages.iter().find(|page| shows(page));
-            let on_them = [head, shown].into_iter().flatten();
-            let mut on_them =
-                on_them.flat_map(|page| page.tasks.iter().map(|task| (page.arrived, task)));
-            let newer = on_them.find(|(arrived, task)| {
-                // A task that was not due when the page arrived may be skipped.
-                let came = by_its_clock.minus(now.since(*arrived));
-                task.not_before.is_none_or(|from| from <= came)
-                    && comes_first(task)
-                    && competes(task)
-                    && !task.ttl.is_expired(by_its_clock)
-                    && !alone(task)
-                    && !left_alone(task)
-                    && !running(task)
-            });
-            newer.map(|(_, task)| task.id.clone())
-        };
-        // The processor may have chosen the task from the earlier pages, in the millisecond in which
-        // a page that it read in advance arrived.
-        let known = fresh.iter().position(|page| page.arrived < now);
-        let earlier = known.map_or(&[][..], |known| &fresh[known..]);
-        let is_from_earlier = earlier
-            .iter()
-            .any(|page| shows(page) || (groups && page.is_head));
-        let newer = newer_on(&fresh).filter(|_| !is_from_earlier || newer_on(earlier).is_some());
-        let shown = fresh
-            .iter()
-            .any(|page| shows(page) || (groups && page.is_head));
-        let id = &taken.id;
-        let newer = newer.filter(|_| !alone(taken));
-        seen.touched.insert(id.clone(), now);
-        if !holds {
+        let lease = seen.lease;
+        let id = &request.candidate.id;
+        let (shown, newer) = self.compare(now, process, &request.candidate);
+        self.touched(now, process.id, id);
+        if lease.is_none_or(|(_, until)| until <= process.now()) {
             let text = format!("W2: process {} takes {id} without the lease", process.id);
             self.violation(now, text);
         }
@@ -172,6 +119,78 @@ impl Ledger {
                 format!("S5: {id} is taken before {newer}, which comes first"),
             );
         }
+    }
+
+    /// Returns whether a page that is not too old explains the choice of `taken`, and a task that
+    /// comes first on these pages.
+    fn compare(&self, now: Millis, process: &Process, taken: &Candidate) -> (bool, Option<TaskId>) {
+        let Some(seen) = self.seen.get(&process.id) else {
+            return (false, None);
+        };
+        // With groups, S5 applies within a group, and a task of an earlier page may start.
+        let groups = self.settings.process.groups.is_some();
+        let explains = |page: &&ReadPage| {
+            let shows = page.tasks.iter().any(|task| task.id == taken.id);
+            shows || (groups && page.is_head)
+        };
+        let fresh = |page: &&ReadPage| now.since(page.arrived) <= MAX_PAGE_AGE;
+        let fresh: Vec<_> = seen.pages.iter().rev().filter(fresh).collect();
+        let is_explained = fresh.iter().any(explains);
+        // A task that must run alone is skipped while others run, and starts when no other task
+        // runs. S5 does not apply to it.
+        if self.settings.process.must_run_alone(taken) {
+            return (is_explained, None);
+        }
+        // The processor may have chosen the task from the earlier pages, in the millisecond in which
+        // a page that it read in advance arrived.
+        let known = fresh.iter().position(|page| page.arrived < now);
+        let earlier = known.map_or(&[][..], |known| &fresh[known..]);
+        let first = |pages: &[&ReadPage]| self.first_on(pages, seen, now, process, taken);
+        let newer =
+            first(&fresh).filter(|_| !earlier.iter().any(explains) || first(earlier).is_some());
+        (is_explained, newer)
+    }
+
+    /// A due task on these pages that comes before `taken` and that the processor had no reason to
+    /// skip.
+    fn first_on(
+        &self,
+        pages: &[&ReadPage],
+        seen: &Seen,
+        now: Millis,
+        process: &Process,
+        taken: &Candidate,
+    ) -> Option<TaskId> {
+        let settings = &self.settings.process;
+        let by_its_clock = process.now();
+        let head = pages.iter().find(|page| page.is_head);
+        let shown = pages
+            .iter()
+            .find(|page| page.tasks.iter().any(|task| task.id == taken.id));
+        let on_them = [head, shown].into_iter().flatten();
+        let mut on_them =
+            on_them.flat_map(|page| page.tasks.iter().map(|task| (page.arrived, task)));
+        let comes_first = |task: &Candidate| match settings.order {
+            Order::NewestFirst => task.created > taken.created,
+            Order::OldestFirst => task.created < taken.created,
+        };
+        // Check the cheap conditions first.
+        let first = on_them.find(|(arrived, task)| {
+            // A task that was not due when the page arrived may be skipped.
+            let came = by_its_clock.minus(now.since(*arrived));
+            let left_alone = || {
+                let touched = seen.touched.get(&task.id);
+                touched.is_some_and(|at| now.since(*at) <= LEFT_ALONE)
+            };
+            task.not_before.is_none_or(|from| from <= came)
+                && comes_first(task)
+                && (settings.groups.is_none() || task.id.group() == taken.id.group())
+                && !task.ttl.is_expired(by_its_clock)
+                && !settings.must_run_alone(task)
+                && !left_alone()
+                && !self.runs.iter().any(|run| run.task == task.id)
+        });
+        first.map(|(_, task)| task.id.clone())
     }
 
     /// Whether the processor's circuit breaker may be open. It may be if the control item says so,
