@@ -26,7 +26,7 @@ const WEIGHT: u32 = 10;
 /// Number of requests before a run starts: the read of a page and the take.
 const REQUESTS: u32 = 2;
 
-/// Resolution of the timers.
+/// Resolution of the timers, by which each of these requests can start late.
 const RESOLUTION: Duration = Duration::from_millis(1);
 
 #[derive(Debug, Default)]
@@ -97,7 +97,7 @@ impl Slots {
             return Ahead::Nothing;
         };
         let waiting = state.held.saturating_sub(limit);
-        let lead = REQUESTS * take.max(RESOLUTION);
+        let lead = REQUESTS * (take + RESOLUTION);
         if limit > 1 && !state.failed && waiting < most_ahead(limit, run) {
             let next = state.runs.get(waiting);
             return next.map_or(Ahead::Nothing, |started| {

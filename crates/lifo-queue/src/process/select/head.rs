@@ -8,14 +8,15 @@ use crate::time::Millis;
 impl Selector {
     /// Returns the head to read in advance while tasks of the current head are still being taken,
     /// so that no slot waits for the index. The read is due once more tasks than slots have been
-    /// taken and no more tasks than slots are left. A slow downstream never takes that many tasks
-    /// from one head. With groups, it is due shortly before the current head becomes too old.
+    /// taken, and no more tasks than slots are left or the head is soon too old. A slow downstream
+    /// never takes that many tasks from one head. With groups, only the head's age counts.
     pub(in crate::process) fn read_ahead(&self, now: Millis) -> Option<Wanted> {
         let head = self.head.as_ref()?;
         let slots = self.smallest_page;
+        let is_old = now.since(head.arrived) > MAX_PAGE_AGE / 2;
         let is_due = match self.groups {
-            None => head.tasks.len() <= usize::from(slots) && self.used > slots,
-            Some(_) => now.since(head.arrived) > MAX_PAGE_AGE / 2,
+            None => self.used > slots && (is_old || head.tasks.len() <= usize::from(slots)),
+            Some(_) => is_old,
         };
         (is_due && head.next.is_some()).then(|| self.wanted_head(now))
     }

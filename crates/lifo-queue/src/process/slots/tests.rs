@@ -39,8 +39,11 @@ async fn nothing_is_done_ahead_until_a_take_and_a_run_were_measured() {
 #[tokio::test(start_paused = true)]
 async fn task_is_taken_two_requests_before_the_expected_end_of_a_run() {
     let (slots, _runs) = running(8).await;
-    assert_eq!(slots.ahead(8), Ahead::In(RUN - 2 * TAKE));
-    tokio::time::sleep(RUN - 2 * TAKE).await;
+    assert_eq!(
+        slots.ahead(8),
+        Ahead::In(RUN - REQUESTS * (TAKE + RESOLUTION))
+    );
+    tokio::time::sleep(RUN - REQUESTS * (TAKE + RESOLUTION)).await;
     assert_eq!(slots.ahead(8), Ahead::Take);
 }
 
@@ -106,7 +109,10 @@ async fn closed_slots_return_the_waiting_tasks_at_once() {
 async fn single_slot_only_reads_a_page_around_the_expected_end_of_its_run() {
     let (slots, _runs) = running(1).await;
     let around = MAX_PAGE_AGE / 2;
-    assert_eq!(slots.ahead(1), Ahead::In(RUN - around - 2 * TAKE));
+    assert_eq!(
+        slots.ahead(1),
+        Ahead::In(RUN - around - REQUESTS * (TAKE + RESOLUTION))
+    );
     tokio::time::sleep(RUN - around).await;
     assert_eq!(slots.ahead(1), Ahead::Read);
     tokio::time::sleep(2 * around + RESOLUTION).await;
