@@ -157,7 +157,7 @@ impl DevQueue {
             tokio::select! {
                 failed = self.process(&journal) => failed?,
                 failed = self.sweep(&journal) => failed?,
-                failed = self.expire(&journal) => failed?,
+                () = self.expire() => {}
                 () = stop => {}
             }
             self.return_running("freshq dev ended during the run").await
@@ -219,11 +219,9 @@ impl DevQueue {
         }
     }
 
-    async fn expire<W: Write>(&self, journal: &Mutex<&mut Journal<W>>) -> Result<(), ServeError> {
+    async fn expire(&self) {
         loop {
-            if let Err(failed) = self.table.expire(SystemClock.now().floor_seconds()) {
-                note(journal, "expired tasks were not deleted", &failed)?;
-            }
+            self.table.expire(SystemClock.now().floor_seconds());
             tokio::time::sleep(EXPIRE_EVERY).await;
         }
     }

@@ -1,9 +1,10 @@
 //! The embedded table. It reports every item change as a DynamoDB stream would, but immediately.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dynoxide::Database;
 use embedded_dynamodb::{NotStarted, TABLE, dispatch};
@@ -28,6 +29,8 @@ pub struct Table {
     /// Locked during each write, so that the images before and after the write are exact.
     writes: Mutex<()>,
     changes: UnboundedSender<Change>,
+    /// The `ttl` and the id of each item, so that no scan delays the queue.
+    expiries: Mutex<BTreeSet<(i64, String)>>,
     _lock: Option<File>,
 }
 
@@ -39,11 +42,9 @@ pub enum OpenError {
     Folder { folder: PathBuf, source: io::Error },
     #[error("the folder or the database in it cannot be used; delete the folder to start empty")]
     Database(#[from] NotStarted),
+    #[error("could not read the table: {0}")]
+    Scan(String),
 }
-
-#[derive(Debug, thiserror::Error)]
-#[error("could not read the table: {0}")]
-pub struct ScanFailed(String);
 
 impl Table {
     /// Opens the table in `folder`, or a new one in memory. Creates a missing folder or table.
@@ -65,12 +66,15 @@ impl Table {
         if status != 200 {
             dispatch::create_task_table(&database, TABLE)?;
         }
-        Ok(Self {
+        let table = Self {
             database,
             writes: Mutex::default(),
             changes,
+            expiries: Mutex::default(),
             _lock: lock,
-        })
+        };
+        table.read_expiries()?;
+        Ok(table)
     }
 
     /// Executes a request in the DynamoDB protocol. Returns the status code and the body of the
@@ -84,40 +88,45 @@ impl Table {
     }
 
     /// Deletes the items whose `ttl` has passed, as DynamoDB Time to Live (TTL) does.
-    pub fn expire(&self, now: EpochSeconds) -> Result<(), ScanFailed> {
-        let condition = "#ttl < :now AND #ttl > :oldest";
+    pub fn expire(&self, now: EpochSeconds) {
+        let passed = (now.0 - OLDEST_TTL + 1, String::new())..(now.0, String::new());
+        let passed: Vec<_> = self.expiries().range(passed).cloned().collect();
+        for (_, id) in passed {
+            let delete = json!({
+                "TableName": TABLE,
+                "Key": {TASK_ID: {"S": id}},
+                "ConditionExpression": "#ttl < :now",
+                "ExpressionAttributeNames": {"#ttl": TTL},
+                "ExpressionAttributeValues": {":now": {"N": now.0.to_string()}},
+            });
+            self.write(vec![id], Cause::Expiry, "DeleteItem", &delete.to_string());
+        }
+    }
+
+    /// Reads the `ttl` of every item.
+    fn read_expiries(&self) -> Result<(), OpenError> {
         let mut request = json!({
             "TableName": TABLE,
-            "FilterExpression": condition,
-            "ProjectionExpression": TASK_ID,
-            "ExpressionAttributeNames": {"#ttl": TTL},
-            "ExpressionAttributeValues": {
-                ":now": {"N": now.0.to_string()},
-                ":oldest": {"N": (now.0 - OLDEST_TTL).to_string()},
-            },
+            "ProjectionExpression": "#id, #ttl",
+            "ExpressionAttributeNames": {"#id": TASK_ID, "#ttl": TTL},
         });
         loop {
             let (status, page) = dispatch::call(&self.database, "Scan", &request.to_string());
             if status != 200 {
-                return Err(ScanFailed(page));
+                return Err(OpenError::Scan(page));
             }
             let page: Value = serde_json::from_str(&page).unwrap_or_default();
-            for item in page["Items"].as_array().into_iter().flatten() {
-                let delete = json!({
-                    "TableName": TABLE,
-                    "Key": {TASK_ID: item[TASK_ID]},
-                    "ConditionExpression": condition,
-                    "ExpressionAttributeNames": request["ExpressionAttributeNames"],
-                    "ExpressionAttributeValues": request["ExpressionAttributeValues"],
-                });
-                let ids = text(&item[TASK_ID]).into_iter().collect();
-                self.write(ids, Cause::Expiry, "DeleteItem", &delete.to_string());
-            }
+            let items = page["Items"].as_array().into_iter().flatten();
+            self.expiries().extend(items.filter_map(expiry));
             match &page["LastEvaluatedKey"] {
                 Value::Null => return Ok(()),
                 key => request["ExclusiveStartKey"] = key.clone(),
             }
         }
+    }
+
+    fn expiries(&self) -> MutexGuard<'_, BTreeSet<(i64, String)>> {
+        self.expiries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Executes a request that may write the items `ids`, and reports each item that it changed.
@@ -128,6 +137,12 @@ impl Table {
         for (id, before) in ids.into_iter().zip(before) {
             let after = self.image(&id);
             if before != after {
+                let mut expiries = self.expiries();
+                if let Some(earlier) = expiry(&before) {
+                    expiries.remove(&earlier);
+                }
+                expiries.extend(expiry(&after));
+                drop(expiries);
                 // An error means that the queue, which receives the changes, has stopped.
                 let _ended = self.changes.send(Change {
                     id,
@@ -193,6 +208,12 @@ fn written(operation: &str, body: &str) -> Vec<String> {
         _ => {}
     }
     ids
+}
+
+/// Returns the `ttl`, rounded up, and the id of an item that has both.
+fn expiry(item: &Value) -> Option<(i64, String)> {
+    let ttl: f64 = item[TTL]["N"].as_str()?.parse().ok()?;
+    Some((ttl.ceil() as i64, text(&item[TASK_ID])?))
 }
 
 fn text(value: &Value) -> Option<String> {

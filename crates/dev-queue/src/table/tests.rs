@@ -119,7 +119,7 @@ fn items_expire_after_their_time_to_live() {
     put(&table, &at("ancient", now - OLDEST_TTL));
     put(&table, &item("without", "PENDING"));
     changed(&mut changes);
-    table.expire(EpochSeconds(now)).unwrap();
+    table.expire(EpochSeconds(now));
     assert_eq!(
         changed(&mut changes),
         [("past".to_owned(), true, false, Cause::Expiry)]
@@ -132,10 +132,17 @@ fn folder_persists_the_table_and_allows_one_process() {
     let open = || Table::open(Some(&folder), unbounded_channel().0);
     let first = open().unwrap();
     put(&first, &item("a", "PENDING"));
+    let mut expiring = item("b", "PENDING");
+    expiring["ttl"] = json!({"N": "1800000000.5"});
+    put(&first, &expiring);
     let in_use = open().err().unwrap();
     assert!(matches!(in_use, OpenError::InUse(_)), "{in_use}");
     drop(first);
     let again = open().unwrap();
+    again.expire(EpochSeconds(1_800_000_001));
+    assert_eq!(again.image("b"), expiring);
+    again.expire(EpochSeconds(1_800_000_002));
+    assert_eq!(again.image("b"), Value::Null);
     assert_eq!(again.image("a"), item("a", "PENDING"));
     drop(again);
     fs::remove_dir_all(folder).unwrap();
