@@ -85,9 +85,9 @@ endif
 SMOKE_NAME := $(or $(NAME),smoke)
 SMOKE_ASSEMBLY := $(or $(ASSEMBLY),.local/smoke/cdk.out)
 SMOKE_SYNTH := $(SYNTH) --context env=$(ENV) --output $(SMOKE_ASSEMBLY)
-SMOKE_RUN = $(BIN)/python -m smoke run --environment dev --name $(SMOKE_NAME) --freshq $(if $(PACKAGE),$(PACKAGE)/bin/freshq.js,$(FRESHQ)) --assembly $(SMOKE_ASSEMBLY)
-# With ASSEMBLY or PACKAGE, nothing is built, so fewer tools are installed.
-smoke: $(if $(PACKAGE),$(VENV)/.installed node_modules/.installed,$(if $(ASSEMBLY),setup-aws,setup)) $(if $(LOCAL),build-local build-freshq) ## deploy a copy of both queues, check it, remove it; PACKAGE=<app>/node_modules/freshq uses the functions and the command of an installed package, without Rust; with another ENV than dev: only compare the settings [ENV NAME PACKAGE LOCAL ASSEMBLY SINCE]
+SMOKE_RUN = $(BIN)/python -m smoke run --environment dev --name $(SMOKE_NAME) --freshq $(FRESHQ) --assembly $(SMOKE_ASSEMBLY)
+# With ASSEMBLY, nothing is built, so fewer tools are installed.
+smoke: $(if $(ASSEMBLY),setup-aws,setup) $(if $(LOCAL),build-local build-freshq) ## deploy a copy of both queues, check it with freshq smoke and with failures, remove it; with another ENV than dev: only compare the settings [ENV NAME LOCAL ASSEMBLY SINCE]
 	@mkdir -p .local/smoke
 ifneq ($(ENV),dev)
 	@$(if $(ASSEMBLY),,FRESHQ_SKIP_BUILD=1 $(SMOKE_SYNTH))
@@ -97,8 +97,8 @@ else ifeq ($(LOCAL),1)
 	@$(SMOKE_RUN) --local
 else
 	@$(ACCOUNT) "the smoke test deploys to $$account"
-	@$(if $(PACKAGE),,$(MAKE) build build-freshq)
-	@$(if $(PACKAGE),FRESHQ_ARTIFACTS="$(PACKAGE)") $(SMOKE_SYNTH) --context name=$(SMOKE_NAME)
+	@$(MAKE) build build-freshq
+	@$(SMOKE_SYNTH) --context name=$(SMOKE_NAME)
 	@$(SMOKE_RUN)
 endif
 

@@ -3,7 +3,7 @@
 # A verb's variables are read only from the command line, because ENV and NAME have other meanings in many environments.
 # E2E has no other meaning, so it is read from the environment too.
 SWITCHES := LOCAL YES IOT E2E UNPROTECTED CONSOLE CHANGES UNRELIABLE DRY
-OPTIONS := $(SWITCHES) PLATFORM ENV NAME QUEUE REGION F EVENT N SHARD ASSEMBLY PACKAGE OUT PREFIX BASE HEAD PORT BASE_NAME \
+OPTIONS := $(SWITCHES) PLATFORM ENV NAME QUEUE REGION F EVENT N SHARD ASSEMBLY OUT PREFIX BASE HEAD PORT BASE_NAME \
   HEAD_NAME REPOSITORY ENVIRONMENTS REGIONS BRANCH PROVIDER SINCE MINUTES RUNNER TEMPLATE DEPLOY
 $(foreach o,$(filter-out E2E,$(OPTIONS)),$(if $(filter environment%,$(origin $o)),$(eval $o :=)))
 ifeq ($(MAKELEVEL),0)

@@ -5,6 +5,6 @@ them, and removes them. ``python -m smoke settings`` compares deployed stacks wi
 ``make smoke`` runs one of the two.
 
 :mod:`smoke.report` runs the checks and prints their results. :mod:`smoke.place` represents the AWS account or local AWS
-of the test. :mod:`smoke.stacks` deploys and removes. :mod:`smoke.tasks`, :mod:`smoke.agents`, :mod:`smoke.settings` and
-:mod:`smoke.unknowns` contain the checks.
+of the test. :mod:`smoke.stacks` deploys and removes. :mod:`smoke.tasks`, :mod:`smoke.agents` and :mod:`smoke.settings`
+contain the checks; `freshq smoke` makes those that a queue in use can have.
 """

@@ -23,7 +23,6 @@ from smoke.place import Freshq, Place
 from smoke.report import Report
 from smoke.settings import SettingChecks
 from smoke.tasks import TaskChecks
-from smoke.unknowns import UnknownChecks, listing
 
 _KINDS: dict[str, type[DeployedStack]] = {"LifoQueue": DeployedQueue, "AgentQueue": DeployedAgents}
 
@@ -73,8 +72,6 @@ def _run(given: argparse.Namespace, report: Report) -> None:
                 TaskChecks(queue, Freshq(given.freshq.resolve(), suffix, where)).run(report)
             if isinstance(agents, DeployedAgents):
                 AgentChecks(agents).run(report)
-            if isinstance(queue, DeployedQueue) and isinstance(agents, DeployedAgents):
-                UnknownChecks(where, queue, agents).run(report)
 
 
 @contextmanager
@@ -127,8 +124,6 @@ def _parser() -> argparse.ArgumentParser:
         help="start of the deployment, in seconds since the epoch: alarms that fired before do not fail the check",
     )
     settings.set_defaults(run=_settings)
-    unknowns = commands.add_parser("unknowns", help="list what the local AWS cannot show")
-    unknowns.set_defaults(run=lambda _given, report: report.say(listing()))
     for command in (run, settings):
         command.add_argument("--environment", required=True)
         command.add_argument("--assembly", type=Path, default=PROJECT / "cdk.out")

@@ -16,7 +16,7 @@ from local.captured import captured
 from local.emulator import Emulator
 from local.paths import STATE
 
-_FRESHQ_SECONDS = 60
+_FRESHQ_SECONDS = 600
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ ELSEWHERE = {
     "dev": "serves a queue until Ctrl-C",
     "groups": "shows more in a queue with groups; test_groups.py reads it",
     "logs": "starts the AWS CLI",
+    "smoke": "its figures differ per run; test_operate.py and tests/smoke run it",
 }
 FAILS = {"simulate": {"outcome": "fail"}}
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")

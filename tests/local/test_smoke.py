@@ -22,8 +22,6 @@ from smoke import place, stacks
 from smoke.place import Place
 from smoke.report import CheckFailed, Report, Skipped, expect
 from smoke.settings import SettingChecks, same
-from smoke.tasks import displacement
-from smoke.unknowns import UNKNOWNS
 
 
 def report() -> Report:
@@ -61,13 +59,6 @@ def test_ctrl_c_is_not_a_failed_check() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         report().check("a", interrupted)
-
-
-def test_displacement_is_the_maximum_distance_from_the_expected_position() -> None:
-    assert displacement("abcd", "abcd") == 0
-    assert displacement("abcd", "bacd") == 1
-    assert displacement("abcd", "dabc") == 3
-    assert displacement("", "") == 0
 
 
 def test_error_names_a_manually_changed_setting_and_both_values() -> None:
@@ -241,15 +232,6 @@ def alarm_checks(*alarms: dict[str, Any], since: datetime | None = None) -> Sett
     template = Assembly(Path("cdk.out"), stack.stack, {"Resources": resources})
     aws = Place(SimpleNamespace(), None)  # type: ignore[arg-type]
     return SettingChecks(aws, stack, template, False, since)  # type: ignore[arg-type]
-
-
-def test_each_check_in_the_list_of_unknowns_exists(capsys: pytest.CaptureFixture[str]) -> None:
-    assert smoke.main(["unknowns"]) == 0
-    printed = capsys.readouterr().out
-    assert [unknown.what for unknown in UNKNOWNS if unknown.what not in printed] == []
-    sources = "".join(path.read_text() for path in (PROJECT / "smoke").glob("*.py"))
-    checks = {unknown.check for unknown in UNKNOWNS if unknown.check}
-    assert {check for check in checks if f'("{check}", self.' not in sources} == set()
 
 
 def test_smoke_settings_runs_without_rich() -> None:

@@ -71,17 +71,6 @@ def test_compiled_app_deploys_the_functions_of_the_package(
                 assert ELFFile(stream)["e_machine"] == "EM_AARCH64"
 
 
-def test_smoke_test_of_a_clone_deploys_the_functions_of_an_installed_package(latest: App, tmp_path: Path) -> None:
-    package_folder = latest.folder / "node_modules" / "freshq"
-    variables = {**os.environ, "CDK_OUTDIR": str(tmp_path), "FRESHQ_ARTIFACTS": str(package_folder)}
-    subprocess.run(["node_modules/.bin/tsx", "infra/app.ts"], cwd=PROJECT, env=variables, check=True)
-    assets = {hashlib.sha256(path.read_bytes()).hexdigest() for path in tmp_path.glob("asset.*.zip")}
-    assert assets == set(manifest(latest)["sha256"].values())
-    steps = subprocess.check_output(["make", "--dry-run", "smoke", f"PACKAGE={package_folder}"], cwd=PROJECT, text=True)
-    assert "cargo" not in steps and f"--freshq {package_folder}/bin/freshq.js" in steps
-    assert os.access(package_folder / "bin" / "freshq.js", os.X_OK)
-
-
 def test_app_passes_its_tests_with_ts_jest(latest: App) -> None:
     finished = latest.attempt("node", "node_modules/jest/bin/jest.js")
     assert finished.returncode == 0, finished.stderr

@@ -13,7 +13,7 @@ use crate::report::Format;
 use crate::shell::{Completions, Man};
 use crate::verbs::{
     Cancel, Close, Create, Doctor, Errors, Export, Groups, Limit, List, Logs, Messages, Open,
-    Pause, Purge, Redrive, Resume, Show, Status, VerbOnQueue, Wake, Watch,
+    Pause, Purge, Redrive, Resume, Show, Smoke, Status, VerbOnQueue, Wake, Watch,
 };
 
 /// Operates a newest-first task queue and an agents' queue.
@@ -46,6 +46,8 @@ pub(crate) enum Verb {
     Cost(Cost),
     /// Check the settings and the state of a deployed queue
     Doctor(On<Doctor>),
+    /// Check a deployed queue with test tasks, which it deletes
+    Smoke(On<Smoke>),
     /// Show the messages in the failure and dead-letter queues
     Messages(On<Messages>),
     /// Show a function's log with the AWS CLI
@@ -160,6 +162,7 @@ impl Verb {
             Self::Cancel(on) => on.change(),
             Self::Create(on) => on.change(),
             Self::Purge(on) => on.change(),
+            Self::Smoke(on) => on.change(),
             Self::Pause(on) => on.change(),
             Self::Resume(on) => on.change(),
             Self::Limit(on) => on.change(),

@@ -30,6 +30,21 @@ pub(crate) struct AwsArguments {
     pub(crate) endpoint_url: Option<String>,
 }
 
+impl AwsArguments {
+    /// Returns the options of the AWS CLI for these arguments.
+    pub(crate) fn of_cli(&self) -> Vec<String> {
+        let options = [
+            ("--region", &self.region),
+            ("--profile", &self.profile),
+            ("--endpoint-url", &self.endpoint_url),
+        ];
+        let given = options
+            .into_iter()
+            .filter_map(|(name, value)| Some([name.to_owned(), value.clone()?]));
+        given.flatten().collect()
+    }
+}
+
 /// Loads the configuration from the sources that the AWS CLI uses: environment, profile, single
 /// sign-on, a `credential_process`, and `AWS_ENDPOINT_URL`
 /// (<https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html>). The operator

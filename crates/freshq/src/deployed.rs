@@ -7,6 +7,7 @@ mod message;
 mod messages;
 mod table;
 mod template;
+mod transaction;
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -51,4 +52,18 @@ pub(crate) trait Deployed: Send + Sync {
     /// # Errors
     /// [`Failure`]: Lambda did not respond; the function may or may not be invoked.
     async fn invoke(&self, function: &str, event: &str) -> Result<(), Failure>;
+
+    /// Returns which of these alarms fire, with the AWS CLI, because the Cloud Control API does not
+    /// return their states.
+    ///
+    /// # Errors
+    /// [`Failure`]: a local AWS, no AWS CLI, or CloudWatch did not respond.
+    async fn firing(&self, alarms: &[&str]) -> Result<Vec<String>, Failure>;
+
+    /// Cancels a transaction on an item of its own in a table, and repeats it with the same token
+    /// after its condition became true. Returns whether the repetition succeeds.
+    ///
+    /// # Errors
+    /// [`Failure`]: DynamoDB did not respond; it deletes the item within days.
+    async fn repeats_cancelled_transaction(&self, table: &str) -> Result<bool, Failure>;
 }

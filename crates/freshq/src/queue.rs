@@ -127,6 +127,7 @@ impl QueueArguments {
                 name: table.clone(),
                 table: table.clone(),
                 process_tasks_topic: topic.clone(),
+                trigger_topic: None,
                 stack: None,
                 create_tasks: None,
             }),
@@ -173,6 +174,7 @@ pub(crate) struct Queue {
     pub(crate) caller: Caller,
     pub(crate) operator: Operator,
     pub(crate) store: Arc<dyn QueueStore>,
+    pub(crate) notifier: Arc<dyn Notifier>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) table: String,
     /// The `create-tasks` function; `None` if no stack output names it.
@@ -194,16 +196,17 @@ impl Queue {
         if let Some(url) = arguments.dev() {
             return Self::dev(&url);
         }
-        let aws = aws::sdk_config(aws).await?;
+        let (cli, aws) = (aws.of_cli(), aws::sdk_config(aws).await?);
         let place = arguments.place(&aws).await?;
         let store = DynamoStore::new(aws_sdk_dynamodb::Client::new(&aws), place.table.clone());
         let sns = aws_sdk_sns::Client::new(&aws);
-        let notifier = SnsNotifier::new(sns, place.process_tasks_topic, None);
+        let notifier = SnsNotifier::new(sns, place.process_tasks_topic, place.trigger_topic);
         let clock = Arc::new(SystemClock);
         let (store, notifier) = (Arc::new(store), Arc::new(notifier));
         let queue = Self::new(place.name, Caller::new(&aws), store, notifier, clock);
         let function = |name| -> Arc<dyn Function> { Arc::new(LambdaFunction::new(&aws, name)) };
-        let deployed = |stack| -> Arc<dyn Deployed> { Arc::new(AwsStack::new(stack, &aws)) };
+        let deployed =
+            |stack| -> Arc<dyn Deployed> { Arc::new(AwsStack::new(stack, &aws).with_cli(cli)) };
         Ok(Self {
             table: place.table,
             creates: place.create_tasks.map(function),
@@ -242,7 +245,12 @@ impl Queue {
         notifier: Arc<dyn Notifier>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let waker = Waker::new(store.clone(), notifier, clock.clone(), NOTIFICATION_MARKER);
+        let waker = Waker::new(
+            store.clone(),
+            notifier.clone(),
+            clock.clone(),
+            NOTIFICATION_MARKER,
+        );
         Self {
             table: name.clone(),
             name,
@@ -252,6 +260,7 @@ impl Queue {
             deployed: None,
             operator: Operator::new(store.clone(), waker, clock.clone()),
             store,
+            notifier,
             clock,
         }
     }

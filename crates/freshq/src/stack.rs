@@ -13,6 +13,7 @@ const PREFIX: &str = "LifoQueue-";
 
 const QUEUE_TABLE_NAME: &str = "QueueTableName";
 const PROCESS_TASKS_TOPIC_ARN: &str = "ProcessTasksTopicArn";
+const TRIGGER_TOPIC_ARN: &str = "TriggerTopicArn";
 const CREATE_TASKS_FUNCTION_NAME: &str = "CreateTasksFunctionName";
 
 /// The resources of a queue that `freshq` uses.
@@ -22,6 +23,8 @@ pub(crate) struct Place {
     pub(crate) name: String,
     pub(crate) table: String,
     pub(crate) process_tasks_topic: String,
+    /// The topic of tail calls, if an output names it.
+    pub(crate) trigger_topic: Option<String>,
     /// The name of the stack; `None` if the command line names a table.
     pub(crate) stack: Option<String>,
     /// The name of the function that creates tasks, if an output names it.
@@ -97,6 +100,7 @@ fn place(stack: String, outputs: &[Output]) -> Result<Place> {
     Ok(Place {
         table: value(QUEUE_TABLE_NAME)?,
         process_tasks_topic: value(PROCESS_TASKS_TOPIC_ARN)?,
+        trigger_topic: value(TRIGGER_TOPIC_ARN).ok(),
         create_tasks: value(CREATE_TASKS_FUNCTION_NAME).ok(),
         stack: Some(stack.clone()),
         name: stack,
@@ -125,6 +129,7 @@ mod tests {
             name: "LifoQueue-dev".to_owned(),
             table: "table".to_owned(),
             process_tasks_topic: "arn:2".to_owned(),
+            trigger_topic: None,
             stack: Some("LifoQueue-dev".to_owned()),
             create_tasks: Some("create".to_owned()),
         };
@@ -152,6 +157,7 @@ mod tests {
         for output in [
             QUEUE_TABLE_NAME,
             PROCESS_TASKS_TOPIC_ARN,
+            TRIGGER_TOPIC_ARN,
             CREATE_TASKS_FUNCTION_NAME,
         ] {
             assert!(promised.contains(&output.into()), "{output}");

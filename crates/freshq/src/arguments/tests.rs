@@ -260,7 +260,7 @@ fn help_of_each_verb_matches_its_snapshot() {
     all.retain(|(path, _)| !path.contains("-help"));
     assert_eq!(
         all.len(),
-        41,
+        42,
         "{:?}",
         all.iter().map(|(path, _)| path).collect::<Vec<_>>()
     );

@@ -1,6 +1,7 @@
 //! Reads a deployed stack with the clients of its services.
 
 use std::collections::BTreeMap;
+use std::process::Command;
 
 use async_trait::async_trait;
 use aws_config::SdkConfig;
@@ -27,6 +28,8 @@ const UNKNOWN_TYPE: &str = "TypeNotFoundException";
 
 pub(crate) struct AwsStack {
     name: String,
+    /// The options of the AWS CLI that select the region, the profile and the address.
+    cli: Vec<String>,
     /// Whether the stack is on a local AWS, which drops some settings and whose Cloud Control API
     /// supports few of the deployed resources.
     pub(super) is_local: bool,
@@ -42,6 +45,7 @@ impl AwsStack {
     pub(crate) fn new(name: String, aws: &SdkConfig) -> Self {
         Self {
             name,
+            cli: Vec::new(),
             is_local: aws.endpoint_url().is_some(),
             cloudformation: aws_sdk_cloudformation::Client::new(aws),
             cloudcontrol: aws_sdk_cloudcontrol::Client::new(aws),
@@ -50,6 +54,11 @@ impl AwsStack {
             sns: aws_sdk_sns::Client::new(aws),
             sqs: aws_sdk_sqs::Client::new(aws),
         }
+    }
+
+    /// Sets the options for the AWS CLI.
+    pub(crate) fn with_cli(self, cli: Vec<String>) -> Self {
+        Self { cli, ..self }
     }
 
     /// Reads the physical ids of the resources, by logical id.
@@ -174,6 +183,38 @@ impl Deployed for AwsStack {
         let invoked = invoke.payload(Blob::new(event)).send().await;
         invoked.map_err(|error| failed("Invoke", error))?;
         Ok(())
+    }
+
+    async fn firing(&self, alarms: &[&str]) -> Result<Vec<String>> {
+        if self.is_local {
+            return Err(Failure::NotLocal);
+        }
+        let query = "MetricAlarms[?StateValue=='ALARM'].AlarmName";
+        let mut line = vec![
+            "cloudwatch",
+            "describe-alarms",
+            "--query",
+            query,
+            "--output",
+            "json",
+        ];
+        line.extend(self.cli.iter().map(String::as_str));
+        line.push("--alarm-names");
+        line.extend(alarms);
+        let ran = Command::new("aws").args(&line).output();
+        let ran = ran.map_err(|source| Failure::NoAwsCli {
+            command: format!("aws {}", line.join(" ")),
+            source,
+        })?;
+        if !ran.status.success() {
+            let error = String::from_utf8_lossy(&ran.stderr).into_owned();
+            return Err(failed("DescribeAlarms", error));
+        }
+        serde_json::from_slice(&ran.stdout).map_err(|error| failed("DescribeAlarms", error))
+    }
+
+    async fn repeats_cancelled_transaction(&self, table: &str) -> Result<bool> {
+        self.repeats_cancelled(table).await
     }
 }
 

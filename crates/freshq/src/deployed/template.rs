@@ -168,14 +168,23 @@ impl Stack {
         })
     }
 
-    /// Returns the maximum number of running tasks in the settings of `process-tasks`; `None` if
-    /// the stack is not a task queue.
-    pub(crate) fn concurrency(&self) -> Option<usize> {
+    /// Returns the settings of `process-tasks`; `None` if the stack is not a task queue.
+    fn processing(&self) -> Option<Value> {
         let path = "/Environment/Variables/SETTINGS_PROCESS_TASKS";
         let functions = self.resources.iter();
         let mut settings = functions.filter_map(|there| there.wanted.pointer(path)?.as_str());
-        let settings: Value = serde_json::from_str(settings.next()?).ok()?;
-        usize::try_from(settings["concurrency"].as_u64()?).ok()
+        serde_json::from_str(settings.next()?).ok()
+    }
+
+    /// Returns the maximum number of running tasks; `None` if the stack is not a task queue.
+    pub(crate) fn concurrency(&self) -> Option<usize> {
+        usize::try_from(self.processing()?["concurrency"].as_u64()?).ok()
+    }
+
+    /// Returns whether the queue starts the newest task first, not the oldest key.
+    pub(crate) fn is_newest_first(&self) -> bool {
+        let processing = self.processing().unwrap_or_default();
+        processing["order"] != "oldest-key-first"
     }
 
     /// Returns the runner setting.

@@ -79,15 +79,7 @@ impl Logs {
                 &format!("\"{}\"", task.as_str().replace('"', "\\\"")),
             );
         }
-        for (name, value) in [
-            ("region", &aws.region),
-            ("profile", &aws.profile),
-            ("endpoint-url", &aws.endpoint_url),
-        ] {
-            if let Some(value) = value {
-                option(name, value);
-            }
-        }
+        arguments.extend(aws.of_cli());
         if self.follow {
             arguments.push("--follow".to_owned());
         }

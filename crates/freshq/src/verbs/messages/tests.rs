@@ -63,6 +63,14 @@ impl Deployed for Fake {
         Ok(())
     }
 
+    async fn firing(&self, _: &[&str]) -> Result<Vec<String>> {
+        panic!("messages reads no alarm")
+    }
+
+    async fn repeats_cancelled_transaction(&self, _: &str) -> Result<bool> {
+        panic!("messages starts no transaction")
+    }
+
     async fn messages(&self, queue: &str) -> Result<Vec<Message>> {
         Ok(match queue.rsplit_once('/').unwrap().1 {
             "the-dead" => self.0.clone(),

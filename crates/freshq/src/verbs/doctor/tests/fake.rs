@@ -69,10 +69,14 @@ fn template() -> Value {
 /// A fake stack with the settings of its template, except those that a test breaks.
 #[derive(Clone)]
 pub(crate) struct Fake {
-    pub(super) stack: Stack,
+    pub(crate) stack: Stack,
     pub(super) now: BTreeMap<String, Option<Value>>,
     /// The messages of the failure queue; `None` if IAM denies reading them.
     pub(crate) messages: Option<Vec<Message>>,
+    /// Whether a cancelled transaction can be repeated.
+    pub(crate) repeats: bool,
+    /// The alarms that fire.
+    pub(crate) firing: Vec<String>,
 }
 
 impl Fake {
@@ -105,6 +109,8 @@ impl Fake {
             stack,
             now,
             messages: Some(vec![]),
+            repeats: true,
+            firing: vec![],
         }
     }
 
@@ -141,6 +147,14 @@ impl Deployed for Fake {
 
     async fn invoke(&self, _: &str, _: &str) -> Result<()> {
         panic!("doctor changes nothing")
+    }
+
+    async fn firing(&self, _: &[&str]) -> Result<Vec<String>> {
+        Ok(self.firing.clone())
+    }
+
+    async fn repeats_cancelled_transaction(&self, _: &str) -> Result<bool> {
+        Ok(self.repeats)
     }
 
     async fn messages(&self, queue: &str) -> Result<Vec<Message>> {
