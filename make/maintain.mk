@@ -49,6 +49,18 @@ bench: setup ## measure AWS calls per task, throughput, memory, cold start, size
 	target/release/bench --cold-start target/release/process-tasks --ingest target/release/ingest-tasks
 	$(BIN)/python -m delivery sizes
 
+PEERS := bench/peers/.venv
+$(PEERS)/.installed: bench/peers/package-lock.json bench/peers/requirements.txt | check-node
+	$(NPM_CI) --prefix bench/peers
+	python3 -m venv $(PEERS)
+	$(PEERS)/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement bench/peers/requirements.txt
+	@touch $@
+
+.PHONY: bench-peers
+bench-peers: check-rust $(PEERS)/.installed ## measure freshq dev beside BullMQ (if redis-server is installed) and flexiq on the same downstream (ten minutes)
+	cargo build --locked --release --workspace --bin freshq --target $(HOST)
+	$(PEERS)/bin/python -m bench.peers --freshq target/$(HOST)/release/freshq
+
 .PHONY: bench-agents
 bench-agents: check-rust ## measure matches of agents and calls by mode and number of matchers
 	cargo build --locked --workspace --bin bench --target $(HOST)
