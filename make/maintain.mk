@@ -53,7 +53,7 @@ PEERS := bench/peers/.venv
 $(PEERS)/.installed: bench/peers/package-lock.json bench/peers/requirements.txt | check-node
 	$(NPM_CI) --prefix bench/peers
 	python3 -m venv $(PEERS)
-	$(PEERS)/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement bench/peers/requirements.txt
+	$(subst $(BIN),$(PEERS)/bin,$(PIP_INSTALL)) -r bench/peers/requirements.txt
 	@touch $@
 
 .PHONY: bench-peers
