@@ -80,7 +80,7 @@ lint: lint-fast $(VENV)/.installed-lint ## lint-fast; also check clippy, links o
 .PHONY: advisories
 advisories: setup $(VENV)/.installed-lint ## check every dependency against the databases of known advisories
 	cargo deny check advisories
-	for folder in . bench/peers tools/dynamodb-local tools/package tools/site; do npm audit --audit-level=high --prefix $$folder || exit 1; done
+	for folder in bench/peers . tools/dynamodb-local tools/package tools/site; do npm audit --audit-level=high --prefix $$folder || exit 1; done
 	pip-audit --strict --require-hashes --disable-pip $(foreach set,requirements-aws requirements requirements-arm64 requirements-lint requirements-rie bench/peers/requirements,--requirement $(set).txt)
 
 .PHONY: fmt
