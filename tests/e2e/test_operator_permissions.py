@@ -51,8 +51,9 @@ PROBES = {
     "messages --retry if SQS moved the message": "messages --retry <id>",
     "messages --retry of a failed invocation": "messages --retry <id>",
 }
-#: Commands without a probe, because they use the same permissions as the probes.
-UNPROBED = {"console", "agent"}
+#: Commands without a probe, because they use the same permissions as the probes. Only smoke reads the states of alarms,
+#: but not on a local AWS.
+UNPROBED = {"console", "agent", "smoke"}
 #: Replaces the AWS CLI with the request that `aws logs tail` sends.
 AWS_CLI = f"""#!{sys.executable}
 import sys, boto3
