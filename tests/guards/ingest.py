@@ -43,6 +43,10 @@ INGEST_GUARDS = guards_of(
                 "if ",
             ),
             "receive messages before the batch is deleted": (
+                "|| !self.deleted(batch, first, deadlines).await {",
+                "|| self.deleted(batch, first, deadlines).await && batch.is_empty() {",
+            ),
+            "receive messages after a failed deletion": (
                 "if !deleted || (kept.is_empty() && !is_backlog) {",
                 "if kept.is_empty() && !is_backlog {",
             ),

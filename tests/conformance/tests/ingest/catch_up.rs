@@ -133,6 +133,21 @@ async fn failed_deletion_ends_the_rounds() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn failed_deletion_of_a_round_ends_the_rounds_and_returns_the_kept_messages() {
+    let (queues, deadlines) = (Arc::<Queues>::default(), deadlines());
+    let ingest = ingest(memory(), &queues);
+    queues.visible.lock().unwrap().extend(all_late(200));
+    let batch = [late("first")];
+    let first = ingest.work(&batch, deadlines).await;
+    let count = |_: &IngestReport| *queues.keeps.lock().unwrap() = true;
+    ingest.catch_up(&batch, &first, deadlines, count).await;
+    let steps = std::mem::take(&mut *queues.steps.lock().unwrap());
+    let is_deletion = |step: &&Step| matches!(step, Step::Delete(_));
+    assert_eq!(steps.iter().filter(is_deletion).count(), 2);
+    assert_eq!(queues.postponed.lock().unwrap().len(), 180);
+}
+
+#[tokio::test(start_paused = true)]
 async fn rounds_end_before_the_deadline() {
     let (queues, started) = (Arc::<Queues>::default(), Instant::now());
     let slow = Slow(Duration::from_millis(60), memory());

@@ -107,7 +107,7 @@ impl IngestQueue for Queues {
         let step = Step::Delete(receipts.to_vec());
         self.steps.lock().unwrap().push(step);
         match *self.keeps.lock().unwrap() {
-            true => vec!["rejected".into()],
+            true => receipts.iter().map(|_| "rejected".into()).collect(),
             false => vec![],
         }
     }
