@@ -79,11 +79,20 @@ class _Waiting:
 
 
 def starts(changes: list[Change]) -> list[Start]:
-    found = []
+    """Every take whose run started. A task that found no free slot returned and got `totalAttempts` back."""
+    found: list[Start] = []
+    taken: dict[str, tuple[Start, int]] = {}
     for change in changes:
-        created, taken = change.number("taskCreated"), change.number("taskUpdated")
-        if change.is_take and created is not None and taken is not None:
-            found.append(Start(change.task_id, created, taken, change.position))
+        created, updated = change.number("taskCreated"), change.number("taskUpdated")
+        attempts = change.number("totalAttempts") or 0
+        if change.is_take and created is not None and updated is not None:
+            start = Start(change.task_id, created, updated, change.position)
+            taken[change.task_id] = start, attempts
+            found.append(start)
+        elif change.after == "PENDING" and change.task_id in taken:
+            start, with_take = taken.pop(change.task_id)
+            if attempts < with_take:
+                found.remove(start)
     return found
 
 

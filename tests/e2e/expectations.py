@@ -57,7 +57,7 @@ def failure_queue(stack: DeployedStack, template: Assembly, name: str) -> str:
 
 
 def takes(history: History, task_ids: Iterable[str]) -> Counter[str]:
-    """The number of times each of these tasks was taken, according to the table's stream."""
+    """The number of times each of these tasks was taken and started, according to the table's stream."""
     wanted = set(task_ids)
     counted = Counter(s.task_id for s in order.starts(history.changes()) if s.task_id in wanted)
     return counted

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from local import order
 from local.history import Change
 
@@ -129,3 +131,19 @@ def test_a_task_that_never_started_while_older_ones_did_is_a_violation() -> None
         [insert(0, "old", 0), insert(1, "new", 10), take(2, "old", 0, 9000)]
     )
     assert [wrong.newer for wrong in verdict.violations] == ["new"]
+
+
+def test_take_that_found_no_slot_is_no_start_but_a_take_before_a_retry_is() -> None:
+    def counted(position: int, before: str, after: str, attempts: int) -> Change:
+        one = change(position, "a", before, after, created=0, updated=position)
+        return replace(one, image={**one.image, "totalAttempts": {"N": str(attempts)}})
+
+    changes = [
+        insert(0, "a", 0),
+        counted(1, "PENDING", "TAKEN", 1),
+        counted(2, "TAKEN", "PENDING", 0),
+        counted(3, "PENDING", "TAKEN", 1),
+        counted(4, "TAKEN", "PENDING", 1),
+        counted(5, "PENDING", "TAKEN", 2),
+    ]
+    assert [start.position for start in order.starts(changes)] == [3, 5]
