@@ -50,6 +50,7 @@ use self::health::GroupLimits;
 pub use self::health::{FIRST_PROBE, LONGEST_PROBE, RUNS_TO_OPEN};
 pub use self::select::{DEEP_PAGE, DEEP_PAGE_PAUSE, MAX_HEAD, MAX_PAGE_AGE};
 pub use self::settings::{BreakerSettings, GroupSettings, Invocation, ProcessSettings, RateLimit};
+pub use self::slots::TAKEN_PER_SLOT;
 pub use self::summary::{Exit, TurnSummary};
 use self::turn::Turn;
 use crate::control::{Acquired, Claim, Control};

@@ -13,6 +13,10 @@ use tokio::time::Instant;
 
 use super::select::MAX_PAGE_AGE;
 
+/// Maximum number of tasks that a processor has taken for each slot: one runs, one was taken ahead, and
+/// one waits for its settlement.
+pub const TAKEN_PER_SLOT: usize = 3;
+
 /// Maximum time for which a task that was taken ahead waits for a slot (S5).
 const LONGEST_WAIT: Duration = MAX_PAGE_AGE;
 

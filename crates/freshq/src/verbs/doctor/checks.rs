@@ -1,6 +1,7 @@
 //! Runs the checks of a queue's state. A failed read omits only the checks that need it.
 
 use lifo_queue::operate::{Find, FoundTask, Status};
+use lifo_queue::process::TAKEN_PER_SLOT;
 use lifo_queue::task::TaskStatus;
 
 use super::{Checkup, flow, groups, state, times};
@@ -82,6 +83,9 @@ async fn taken(queue: &Queue, status: &Status, concurrency: usize) -> Result<Vec
     if status.taken.count as usize <= concurrency {
         return Ok(Vec::new());
     }
-    let find = Find::newest(TaskStatus::Taken, TAKEN_READ.max(2 * concurrency));
+    let find = Find::newest(
+        TaskStatus::Taken,
+        TAKEN_READ.max(2 * TAKEN_PER_SLOT * concurrency),
+    );
     Ok(queue.operator.find(&find).await?.tasks)
 }

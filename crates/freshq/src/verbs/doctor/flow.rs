@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use lifo_queue::control::Control;
 use lifo_queue::operate::{FoundTask, Keys, Status, Suspect};
+use lifo_queue::process::TAKEN_PER_SLOT;
 use lifo_queue::schema;
 use lifo_queue::time::Millis;
 
@@ -82,14 +83,18 @@ pub(super) fn taken(taken: &[FoundTask], concurrency: usize, now: Millis) -> Opt
         let until = task.number(schema::LEASE_UNTIL);
         until.is_some_and(|until| Millis(until) <= now)
     });
-    (taken.len() > concurrency).then(|| Finding {
+    let expired = expired.count();
+    let most = match expired {
+        0 => TAKEN_PER_SLOT * concurrency,
+        _ => concurrency,
+    };
+    (taken.len() > most).then(|| Finding {
         place: "the tasks".to_owned(),
         what: format!(
-            "{} tasks are TAKEN, and the concurrency is {concurrency}; the leases of {} of them expired",
-            taken.len(),
-            expired.count()
+            "{} tasks are TAKEN, and the concurrency is {concurrency}; the leases of {expired} of them expired",
+            taken.len()
         ),
-        why: "a crashed process leaves its tasks TAKEN until the sweep returns them; tasks with a live lease beyond the concurrency belong to another process".to_owned(),
+        why: format!("a crashed process leaves its tasks TAKEN until the sweep returns them; a processor takes at most {TAKEN_PER_SLOT} tasks per slot, so further ones with a live lease belong to another process"),
         remedy: "freshq status names the suspects of a crash; if the number does not fall within two minutes, freshq logs sweep-tasks says why no sweep returns them".to_owned(),
     })
 }

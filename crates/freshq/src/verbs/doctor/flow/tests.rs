@@ -128,6 +128,10 @@ fn more_running_tasks_than_the_concurrency_are_a_finding() {
     let what = "3 tasks are TAKEN, and the concurrency is 2; the leases of 1 of them expired";
     assert_eq!(finding.what, what);
     assert_eq!(taken(&tasks, 3, NOW), None);
+    // Without an expired lease, a processor can have taken three tasks per slot.
+    let live = |count| vec![task(NOW.0 + 1); count];
+    assert_eq!(taken(&live(6), 2, NOW), None);
+    assert!(taken(&live(7), 2, NOW).is_some());
 }
 
 #[test]
