@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 use super::select::MAX_PAGE_AGE;
@@ -63,8 +63,10 @@ pub(super) enum Ahead {
 
 #[derive(Default)]
 pub(super) struct Slots {
-    /// A notification is sent when a slot becomes free, and when the slots are closed.
+    /// The turn is notified when a slot becomes free, and when the slots are closed.
     state: watch::Sender<State>,
+    /// Notifies the tasks that wait for a slot at the same times, the longest waiting first.
+    waiting: Notify,
 }
 
 impl Slots {
@@ -73,7 +75,7 @@ impl Slots {
         self.state.borrow().held
     }
 
-    /// A receiver that is notified when a slot becomes free.
+    /// A receiver for the turn that is notified when a slot becomes free.
     pub(super) fn watch(&self) -> watch::Receiver<State> {
         self.state.subscribe()
     }
@@ -81,6 +83,7 @@ impl Slots {
     /// Lets tasks start, or returns those that wait for a slot.
     pub(super) fn set_closed(&self, closed: bool) {
         self.state.send_modify(|state| state.closed = closed);
+        self.waiting.notify_waiters();
     }
 
     /// Holds a slot, or the next one to become free if the task is taken `ahead`.
@@ -140,16 +143,17 @@ impl Slot {
     pub(super) async fn start(&mut self, may_start: impl Fn(usize) -> bool) -> bool {
         let take = self.held.elapsed();
         self.slots.quietly(|state| average(&mut state.take, take));
-        let mut changes = self.slots.watch();
+        let slots = self.slots.clone();
         let free = async {
             loop {
-                let closed = changes.borrow_and_update().closed;
+                let change = slots.waiting.notified();
                 if self.try_start(&may_start) {
                     return true;
                 }
-                if closed || changes.changed().await.is_err() {
+                if slots.state.borrow().closed {
                     return false;
                 }
+                change.await;
             }
         };
         let started = tokio::time::timeout(LONGEST_WAIT, free).await == Ok(true);
@@ -187,6 +191,7 @@ impl Drop for Slot {
                 state.runs.remove(place);
             }
         });
+        self.slots.waiting.notify_waiters();
     }
 }
 

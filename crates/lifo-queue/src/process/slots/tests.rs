@@ -95,6 +95,18 @@ async fn task_that_finds_no_slot_within_100_ms_does_not_start_and_no_other_is_ta
 }
 
 #[tokio::test(start_paused = true)]
+async fn slot_that_becomes_free_goes_to_the_task_that_was_taken_first() {
+    let (slots, mut runs) = running(8).await;
+    let waiting: Vec<_> = (0..6).map(|_| ahead(&slots, 8)).collect();
+    tokio::task::yield_now().await;
+    for first in waiting {
+        drop(runs.remove(0));
+        // With another order, the test would end here after 100 ms with no slot.
+        runs.push(first.await.unwrap().unwrap());
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn closed_slots_return_the_waiting_tasks_at_once() {
     let (slots, _runs) = running(8).await;
     let waiting = ahead(&slots, 8);
