@@ -234,6 +234,7 @@ impl Cloud {
         census.schedules = 1;
         census.steps = ledger.steps;
         census.starts = ledger.starts;
+        census.slots = ledger.slot_events().clone();
         census.seconds = now.since(BEGIN).as_secs();
         for end in ledger.ends() {
             census.tasks += 1;

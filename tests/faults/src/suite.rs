@@ -96,10 +96,25 @@ pub fn run(seeds: Range<u64>, store: Store, endings: &[&str], faults: &[FaultKin
     }
     let storms = store == Store::Embedded || census.ends.contains_key(NOT_ADMITTED);
     assert!(storms, "admission shed no task");
+    for event in BESIDE_RUNS.iter().filter(|_| store == Store::Memory) {
+        assert!(census.slots.contains_key(event), "no {event}");
+    }
     for exit in endings {
         assert!(census.turns.contains_key(*exit), "no turn ended {exit}");
     }
 }
+
+/// What can happen to a task between its take and its start, or between its run and its settlement,
+/// while other runs go on. The embedded store names its requests differently.
+const BESIDE_RUNS: [&str; 7] = [
+    "take ahead without a response",
+    "rejected take ahead",
+    "returned unstarted",
+    "returned unstarted, breaker open",
+    "died before a start",
+    "start beside a failed settlement",
+    "died before a settlement",
+];
 
 /// All ways in which a turn can end.
 pub const ENDINGS: [&str; 7] = [

@@ -23,6 +23,8 @@ pub struct Census {
     /// crashed processes are not counted.
     pub turns: BTreeMap<String, u64>,
     pub faults: BTreeMap<FaultKind, u64>,
+    /// Number of faults that met a task before its start or its settlement, while other runs went on.
+    pub slots: BTreeMap<&'static str, u64>,
     /// Number of tasks by final state: `SUCCESS`, `FAILURE`, `shed`, `cancelled` or `none`.
     pub ends: BTreeMap<String, u64>,
     /// Elapsed virtual time, in seconds.
@@ -51,6 +53,9 @@ impl Census {
         for (exit, count) in &other.turns {
             *self.turns.entry(exit.clone()).or_default() += count;
         }
+        for (event, count) in &other.slots {
+            *self.slots.entry(event).or_default() += count;
+        }
         for (kind, count) in &other.faults {
             *self.faults.entry(*kind).or_default() += count;
         }
@@ -66,7 +71,7 @@ impl fmt::Display for Census {
         write!(
             f,
             "{} schedules, {} tasks, {} starts, {} sweeps, {} steps, {} virtual hours; \
-             turns {:?}; ends {:?}; {faults} faults {:?}",
+             turns {:?}; ends {:?}; {faults} faults {:?}; beside runs {:?}",
             self.schedules,
             self.tasks,
             self.starts,
@@ -76,6 +81,7 @@ impl fmt::Display for Census {
             self.turns,
             self.ends,
             self.faults,
+            self.slots,
         )
     }
 }

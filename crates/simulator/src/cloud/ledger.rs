@@ -4,10 +4,12 @@
 //! |---|---|
 //! | `tasks`, `runs` | S1 to S4, on every task change and every run |
 //! | `turns` | S5, W2 and W3, on every take, control item change and publish |
+//! | `slots` | nothing; it counts the faults that meet tasks taken ahead and late settlements |
 //! | `waiting` | W1, no lost wake-ups while a task is due |
 //! | `trace` | nothing; it records the events |
 
 mod runs;
+mod slots;
 mod tasks;
 mod trace;
 mod turns;
@@ -20,6 +22,7 @@ use lifo_queue::time::Millis;
 use uuid::Uuid;
 
 use self::runs::Run;
+use self::slots::Slots;
 use self::tasks::{History, Take};
 use self::trace::{Trace, What};
 use self::turns::{Marks, Seen};
@@ -57,6 +60,7 @@ pub(crate) struct Ledger {
     histories: BTreeMap<TaskId, History>,
     takes: BTreeMap<Uuid, Take>,
     runs: Vec<Run>,
+    slots: Slots,
     /// Number of consecutive failed calls, by process and task.
     failures: BTreeMap<(u32, TaskId), u32>,
     /// Pairs of a process and a task for which the process stopped retrying a call.
@@ -104,14 +108,23 @@ impl Ledger {
         fault: Option<FaultKind>,
     ) {
         self.steps += 1;
+        if let Some(fault) = fault {
+            self.slots_met(process, operation, fault);
+        }
         self.trace
             .push(now, process.id, What::Called(operation, fault));
+    }
+
+    pub(crate) fn killed(&mut self, now: Millis, process: &Process, at: &str, kind: FaultKind) {
+        self.slots_met(process, at, kind);
+        self.note(now, process.id, format!("killed at {at}"));
     }
 
     pub(crate) fn process_ended(&mut self, now: Millis, process: &Process, ended: Ended) {
         self.note(now, process.id, format!("{ended:?}"));
         if ended == Ended::Died {
             self.dead.insert(process.id);
+            self.slots.died(process.id);
             self.runs.retain(|run| run.process != process.id);
             self.setback(now, format!("process {} died", process.id));
         } else if ended == Ended::Failed && self.holder == Some(process.id) {

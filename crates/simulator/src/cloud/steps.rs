@@ -94,7 +94,7 @@ impl Process {
     /// Kills the process and never returns.
     pub(crate) async fn die_of(&self, world: &World, at: &'static str, kind: FaultKind) {
         world.chance.count(kind);
-        lock(&world.ledger).note(world.now(), self.id, format!("killed at {at}"));
+        lock(&world.ledger).killed(world.now(), self, at, kind);
         self.end(Life::Died);
         std::future::pending().await
     }

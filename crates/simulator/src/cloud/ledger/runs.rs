@@ -35,6 +35,7 @@ impl Ledger {
     ) {
         let id = &task.task_id;
         self.starts += 1;
+        self.slots_start(process, id);
         self.trace
             .push(now, process.id, What::Run(id.clone(), task.total_attempts));
         self.touched(now, process.id, id);
@@ -94,6 +95,7 @@ impl Ledger {
         self.trace
             .push(now, process.id, What::Ran(task.clone(), end));
         self.touched(now, process.id, task);
+        self.slots.run_ended(process.id, task);
         let place = self
             .runs
             .iter()

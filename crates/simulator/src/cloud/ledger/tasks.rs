@@ -65,6 +65,7 @@ impl Ledger {
                 .insert(id.clone(), taken.lease_until.unwrap_or(now)),
             None => self.leases.remove(id),
         };
+        self.slots_changed(process, id, after);
         let wrong = self.judge(now, process, id, before, after);
         if let Some(wrong) = wrong {
             let change = (before.map(|b| b.status), after.map(|a| a.status));
