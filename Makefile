@@ -106,7 +106,7 @@ endif
 destroy: setup ## delete a stack from AWS; first list its protected and retained resources [ENV NAME QUEUE]
 	@$(ACCOUNT) "destroying $(STACK) in $$account"
 	@$(MAKE) synth FRESHQ_SKIP_BUILD=1
-	@$(BIN)/python -m local leftovers --stack $(STACK)
+	@$(BIN)/python -m delivery leftovers --stack $(STACK)
 	cdk destroy --app cdk.out $(STACK)
 
 ##@ Operate the task queue

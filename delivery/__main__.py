@@ -7,10 +7,9 @@ import hashlib
 import sys
 from pathlib import Path
 
-from delivery import assembly, checkout, commands, deploy, deployed, package, preflight, protection, release
+from delivery import account, assembly, checkout, commands, deploy, deployed, package, preflight, protection, release
 from delivery.arm64 import starting, verify
-from local.paths import PROJECT, STATE
-
+from project.paths import PROJECT, STATE
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -23,6 +22,16 @@ def main(arguments: list[str] | None = None) -> int:
     except RuntimeError as error:
         print(error, file=sys.stderr)
         return 1
+
+
+def _account(_given: argparse.Namespace) -> int:
+    print(account.identify())
+    return 0
+
+
+def _leftovers(given: argparse.Namespace) -> int:
+    print("\n".join(account.leftovers(given.assembly, given.stack)))
+    return 0
 
 
 def _deployed(given: argparse.Namespace) -> int:
@@ -103,6 +112,12 @@ def _sizes(given: argparse.Namespace) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m delivery", description=__doc__)
     verbs = parser.add_subparsers(dest="command", required=True)
+    whose = verbs.add_parser("account", help="print the AWS account and region of the credentials in use")
+    whose.set_defaults(run=_account)
+    left = verbs.add_parser("leftovers", help="print the resources that remain after the stack is destroyed")
+    left.add_argument("--assembly", type=Path, default=PROJECT / "cdk.out")
+    left.add_argument("--stack", required=True)
+    left.set_defaults(run=_leftovers)
     read = verbs.add_parser("deployed", help="read the templates of an assembly's stacks that are deployed")
     read.add_argument("--assembly", type=Path, default=PROJECT / "cdk.out")
     read.add_argument("--into", type=Path, required=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 from delivery.arm64 import elf
 from delivery.assembly import Stack
 from delivery.configured import gaps
-from local.captured import captured
-from local.paths import PROJECT
+from project.captured import captured
+from project.paths import PROJECT
 
 _PLACEHOLDER = PROJECT / "infra" / "shared" / "placeholder" / "bootstrap"
 

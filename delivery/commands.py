@@ -14,7 +14,7 @@ from pathlib import Path
 from delivery import crates
 from delivery.arm64 import elf
 from delivery.npm import Metadata, pack, write_json
-from local.paths import PROJECT
+from project.paths import PROJECT
 
 #: The folder to which `make build-cli` writes the commands: `<platform>/freshq`.
 BUILT = PROJECT / "target" / "cli"

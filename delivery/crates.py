@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from delivery.npm import run
-from local.paths import PROJECT
+from project.paths import PROJECT
 
 #: Names of files that contain a license text or notices that must be kept.
 _TEXTS = re.compile(r"(?i)(licen[sc]e|unlicense|copying|copyright|notice)")

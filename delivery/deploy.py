@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from delivery import checkout, rollback, wedged
+from delivery import account, checkout, rollback, wedged
 from delivery.assembly import Stack
-from local import account
-from local.paths import CDK, PROJECT, STATE
+from project.paths import CDK, PROJECT, STATE
 
 #: The environment that is deployed only from a commit.
 PRODUCTION = "prod"

@@ -9,8 +9,8 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from delivery import account
 from delivery.assembly import Stack
-from local import account
 
 #: Creates a CloudFormation client for a region; `None` means the current region.
 ClientOf = Callable[[str | None], Any]

@@ -8,7 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from local.paths import PROJECT
+from project.paths import PROJECT
 
 
 @dataclass(frozen=True)

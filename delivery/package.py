@@ -17,7 +17,7 @@ from delivery import crates
 from delivery.arm64 import elf
 from delivery.commands import PLATFORMS
 from delivery.npm import Metadata, pack, run, write_json
-from local.paths import PROJECT
+from project.paths import PROJECT
 
 #: The folder to which `make build` writes the functions for AWS.
 BUILT = PROJECT / "target" / "arm64" / "lambda"

@@ -17,11 +17,10 @@ from typing import Any
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from delivery import configured, existing, wedged
+from delivery import account, configured, existing, wedged
 from delivery.assembly import Stack
-from local import account
-from local.captured import captured
-from local.paths import NODE_BIN, PROJECT
+from project.captured import captured
+from project.paths import NODE_BIN, PROJECT
 
 #: Creates a client for a service in a region; `None` means the current region.
 Clients = Callable[[str, str | None], Any]

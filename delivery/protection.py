@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import quote
 
-from local.captured import captured
+from project.captured import captured
 
 
 class Unprotected(RuntimeError):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from delivery import commands, crates, package, standins
 from delivery.npm import Metadata, run, write_json
-from local.paths import PROJECT
+from project.paths import PROJECT
 
 #: The folder for the files of a release.
 OUT = PROJECT / "target" / "npm"

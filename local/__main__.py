@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from pathlib import Path
 from types import FrameType
 
 from rich.console import Console
 
-from local import account, assembly, demo, up_down
-from local.paths import LOCAL_ASSEMBLY, PROJECT
+from local import assembly, demo, up_down
+from project.paths import LOCAL_ASSEMBLY
 
 
 def main() -> int:
@@ -36,24 +35,16 @@ def main() -> int:
 
 def _run(arguments: argparse.Namespace, console: Console) -> int:
     if arguments.command == "demo":
-        return demo.run(_local_assembly(arguments), console, arguments.console)
+        return demo.run(_stack("LifoQueue-dev"), console, arguments.console)
     if arguments.command == "up":
-        return _up(arguments, console)
-    if arguments.command == "down":
-        console.print("stopped" if up_down.down() else "nothing was running")
-        return 0
-    if arguments.command == "account":
-        console.print(account.identify())
-        return 0
-    for line in account.leftovers(assembly.read(arguments.assembly, arguments.stack)):
-        console.print(line, markup=False)
+        return _up(console)
+    console.print("stopped" if up_down.down() else "nothing was running")
     return 0
 
 
-def _up(arguments: argparse.Namespace, console: Console) -> int:
-    agents = assembly.read(arguments.assembly, "AgentQueue-dev")
+def _up(console: Console) -> int:
     stacks = up_down.up(
-        _local_assembly(arguments), agents, lambda step: console.print(f"  {step}")
+        _stack("LifoQueue-dev"), _stack("AgentQueue-dev"), lambda step: console.print(f"  {step}")
     )
     console.print(f"endpoint: {stacks[0].endpoint}", markup=False)
     for name, value in sorted(item for stack in stacks for item in stack.outputs.items()):
@@ -63,30 +54,18 @@ def _up(arguments: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _local_assembly(arguments: argparse.Namespace) -> assembly.Assembly:
-    return assembly.read(arguments.assembly, arguments.stack)
+def _stack(name: str) -> assembly.Assembly:
+    return assembly.read(LOCAL_ASSEMBLY, name)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m local", description=sys.modules["local"].__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    for name, purpose in (
-        ("demo", "deploy, run a burst of tasks, check the order, stop"),
-        ("up", "deploy and stay up"),
-        ("down", "stop what `up` started"),
-        ("account", "print the AWS account and region of the credentials in use"),
-        ("leftovers", "print the resources that remain after the stack is destroyed"),
-    ):
-        command = commands.add_parser(name, help=purpose)
-        command.add_argument("--stack", default="LifoQueue-dev")
-        command.add_argument("--assembly", type=Path, default=_default_assembly(name))
-        if name == "demo":
-            command.add_argument("--console", metavar="FRESHQ", help="also serve the console of this freshq")
+    show = commands.add_parser("demo", help="deploy, run a burst of tasks, check the order, stop")
+    show.add_argument("--console", metavar="FRESHQ", help="also serve the console of this freshq")
+    commands.add_parser("up", help="deploy and stay up")
+    commands.add_parser("down", help="stop what `up` started")
     return parser
-
-
-def _default_assembly(command: str) -> Path:
-    return PROJECT / "cdk.out" if command == "leftovers" else LOCAL_ASSEMBLY
 
 
 def _leave(number: int, _frame: FrameType | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from local.paths import PROJECT
+from project.paths import PROJECT
 
 _CONTRACT = json.loads((PROJECT / "tests" / "contract.json").read_text())
 

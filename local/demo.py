@@ -18,9 +18,9 @@ from local.assembly import Assembly
 from local.console import serving
 from local.contract import STATUSES
 from local.history import Change, History
-from local.paths import STATE
 from local.queue import DeployedQueue, chunks, wait_for_last_turn
 from local.waiting import now_ms
+from project.paths import STATE
 
 WAVES = 4
 WAVE_SIZE = 75

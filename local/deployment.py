@@ -8,10 +8,10 @@ import boto3
 
 from local import emulator_fixups
 from local.assembly import Assembly
-from local.captured import captured
 from local.emulator import ACCOUNT, REGION, Emulator, local_environment
-from local.paths import CDK
 from local.stack import S, exists
+from project.captured import captured
+from project.paths import CDK
 
 _CDK_SECONDS = 300
 #: The stack that `cdk bootstrap` creates by default.

@@ -6,8 +6,8 @@ import json
 import uuid
 from typing import Any
 
-from local.paths import PROJECT
 from local.waiting import now_ms
+from project.paths import PROJECT
 
 
 def event(name: str) -> Any:

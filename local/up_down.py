@@ -11,9 +11,9 @@ from local import contract, deployment, emulator
 from local.agents import DeployedAgents
 from local.assembly import Assembly
 from local.emulator import Emulator, EmulatorError
-from local.paths import ENV_FILE, RUN_FILE, STATE, WATCH_ENV_FILE
 from local.queue import DeployedQueue
 from local.stack import DeployedStack, settings_variable
+from project.paths import ENV_FILE, RUN_FILE, STATE, WATCH_ENV_FILE
 
 
 def up(queue: Assembly, agents: Assembly, say: Callable[[str], None]) -> list[DeployedStack]:

@@ -36,7 +36,7 @@ ifeq ($(LOCAL),1)
 CHECK_LOCAL := $(MISSING) test -f .local/env || missing "the local AWS" "Start it with: make local-up";
 AWS := $(CHECK_LOCAL) . .local/env;
 endif
-ACCOUNT = account=$$($(BIN)/python -m local account); echo
+ACCOUNT = account=$$($(BIN)/python -m delivery account); echo
 
 .PHONY: setup-aws setup-deploy setup-arm64
 setup-aws: $(VENV)/.installed-aws

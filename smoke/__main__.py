@@ -14,9 +14,9 @@ from types import FrameType
 
 from local import assembly
 from local.agents import DeployedAgents
-from local.paths import PROJECT
 from local.queue import DeployedQueue
 from local.stack import DeployedStack
+from project.paths import PROJECT
 from smoke import place, stacks
 from smoke.agents import AgentChecks
 from smoke.place import Freshq, Place

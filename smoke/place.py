@@ -11,10 +11,11 @@ from typing import Any
 
 import boto3
 
-from local import account, deployment, emulator
-from local.captured import captured
+from delivery import account
+from local import deployment, emulator
 from local.emulator import Emulator
-from local.paths import STATE
+from project.captured import captured
+from project.paths import STATE
 
 _FRESHQ_SECONDS = 600
 

@@ -11,7 +11,7 @@ import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from pathlib import Path
 
-from local.paths import PROJECT, STATE
+from project.paths import PROJECT, STATE
 
 
 def failures(results: Path) -> list[str]:

@@ -13,9 +13,9 @@ from delivery.arm64 import elf, starting
 from local import assembly, deployment, emulator
 from local.agents import DeployedAgents
 from local.contract import AGENT_FUNCTIONS
-from local.paths import PROJECT, STATE
 from local.queue import DeployedQueue
 from local.stack import DeployedStack
+from project.paths import PROJECT, STATE
 
 #: Maximum size of a function's zip file, in bytes. Lambda's limit is 50 MB; a doubled size means an unintended dependency.
 ZIP_BUDGET = 6 * 1024 * 1024

@@ -18,9 +18,9 @@ from commands import built_freshq
 from local import assembly, console, deployment, emulator
 from local.agents import DeployedAgents
 from local.emulator import Emulator, local_environment
-from local.paths import LOCAL_ASSEMBLY, NODE_BIN, PROJECT, STATE
 from local.queue import DeployedQueue
 from local.waiting import now_ms
+from project.paths import LOCAL_ASSEMBLY, NODE_BIN, PROJECT, STATE
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 #: Number of failed tasks to create, by last error.

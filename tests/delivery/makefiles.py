@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from local.paths import PROJECT
+from project.paths import PROJECT
 
 MAKEFILES = "\n".join(file.read_text() for file in (PROJECT / "Makefile", *sorted(PROJECT.glob("make/*.mk"))))

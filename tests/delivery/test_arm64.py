@@ -15,7 +15,7 @@ import pytest
 from delivery.arm64 import elf, starting, verify
 from delivery.arm64.elf import Binary, NotAnElf
 from delivery.arm64.starting import CannotStart
-from local.paths import PROJECT
+from project.paths import PROJECT
 from tests.delivery.makefiles import MAKEFILES
 
 ARM = Binary("EM_AARCH64", (2, 34), frozenset({"libc.so.6", "libgcc_s.so.1"}))

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from local.captured import captured
-from local.paths import PROJECT
+from project.captured import captured
+from project.paths import PROJECT
 
 SCRIPT = PROJECT / "delivery" / "build-arm64.sh"
 

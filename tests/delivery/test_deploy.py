@@ -15,7 +15,7 @@ from delivery.__main__ import main
 from delivery.assembly import Stack
 from delivery.deploy import Request
 from delivery.rollback import Watch
-from local.paths import PROJECT
+from project.paths import PROJECT
 from tests.delivery.aws import write_stack
 
 #: The actual check, which the `ran` fixture replaces.

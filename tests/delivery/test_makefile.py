@@ -8,8 +8,8 @@ import subprocess
 
 import pytest
 
-from local.captured import captured
-from local.paths import PROJECT
+from project.captured import captured
+from project.paths import PROJECT
 from tests.delivery.makefiles import MAKEFILES
 
 #: The verbs that `make help` lists, each with its bracketed variables.

@@ -16,8 +16,8 @@ from delivery import configured, deploy, preflight
 from delivery.assembly import Stack
 from delivery.preflight import Finding
 from local import emulator
-from local.captured import captured
-from local.paths import PROJECT
+from project.captured import captured
+from project.paths import PROJECT
 from tests.delivery.aws import Aws, never, queue, running, write_stack
 
 VERSION = "/cdk-bootstrap/hnb659fds/version"

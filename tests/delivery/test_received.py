@@ -14,7 +14,7 @@ import yaml
 
 from delivery import received
 from delivery.received import Rejected
-from local.paths import PROJECT
+from project.paths import PROJECT
 
 DIFF = yaml.safe_load((PROJECT / ".github" / "workflows" / "diff.yml").read_text())["jobs"]
 #: The jobs that download files written by the pull request's own code.

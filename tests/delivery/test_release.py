@@ -17,8 +17,8 @@ import pytest
 
 from delivery import commands, crates, release, standins
 from delivery.npm import Metadata
-from local.captured import captured
-from local.paths import PROJECT
+from project.captured import captured
+from project.paths import PROJECT
 
 DARWIN_ARM64, _, LINUX_ARM64, LINUX_X64 = commands.PLATFORMS
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from local.paths import PROJECT
+from project.paths import PROJECT
 from tests.delivery.makefiles import MAKEFILES
 
 FILES = sorted(PROJECT.glob("requirements*.txt"))

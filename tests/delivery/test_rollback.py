@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 
 from delivery import rollback
 from delivery.assembly import Stack
-from local.paths import PROJECT
+from project.paths import PROJECT
 
 
 class CloudFormation:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from local.captured import captured
-from local.paths import PROJECT
+from project.captured import captured
+from project.paths import PROJECT
 from tests.delivery.makefiles import MAKEFILES
 
 GITHUB = PROJECT / ".github"

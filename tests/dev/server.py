@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from email.message import Message
 from typing import Any
 
-from local.captured import captured
 from local.http_endpoint import http_endpoint
+from project.captured import captured
 
 #: Maximum wait, which fails a test that would otherwise wait indefinitely. No assertion depends on this value.
 PATIENCE_SECONDS = 60

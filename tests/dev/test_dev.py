@@ -16,9 +16,9 @@ import pytest
 from server import PATIENCE_SECONDS, Dev, Runner
 from terminal import terminal
 
-from local.captured import captured
-from local.paths import PROJECT
 from local.waiting import wait_until
+from project.captured import captured
+from project.paths import PROJECT
 
 HOUR = 3_600
 PICTURE = PROJECT / "docs" / "img" / "dev.svg"

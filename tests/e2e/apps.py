@@ -7,10 +7,10 @@ import os
 from pathlib import Path
 
 from local import assembly, deployment
-from local.captured import captured
 from local.emulator import Emulator
-from local.paths import PROJECT, STATE
 from local.queue import DeployedQueue
+from project.captured import captured
+from project.paths import PROJECT, STATE
 
 TOOLS = PROJECT / "node_modules" / ".bin"
 

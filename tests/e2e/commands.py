@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 
-from local.captured import captured
-from local.paths import PROJECT
+from project.captured import captured
+from project.paths import PROJECT
 
 BUILD_SECONDS = 1200
 VERB_SECONDS = 120

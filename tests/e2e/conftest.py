@@ -17,9 +17,9 @@ from local.assembly import Assembly
 from local.decisions import Decisions
 from local.emulator import Emulator, local_environment
 from local.history import History
-from local.queue_reader import QueueReader, subscription
-from local.paths import LOCAL_ASSEMBLY, STATE
 from local.queue import DeployedQueue
+from local.queue_reader import QueueReader, subscription
+from project.paths import LOCAL_ASSEMBLY, STATE
 
 STACK = "LifoQueue-dev"
 AGENTS_STACK = "AgentQueue-dev"

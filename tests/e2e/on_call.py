@@ -11,8 +11,8 @@ import commands
 
 from local.assembly import Assembly
 from local.emulator import local_environment
-from local.paths import PROJECT
 from local.stack import DeployedStack
+from project.paths import PROJECT
 
 
 @dataclass

@@ -13,10 +13,10 @@ import pytest
 
 from local import assembly, deployment, emulator
 from local.agents import DeployedAgents
-from local.captured import captured
 from local.emulator import local_environment
-from local.paths import LOCAL_ASSEMBLY, PROJECT, STATE
 from local.waiting import wait_until
+from project.captured import captured
+from project.paths import LOCAL_ASSEMBLY, PROJECT, STATE
 
 DOCUMENT = (PROJECT / "docs" / "tutorial" / "agents.md").read_text()
 BLOCK = re.compile(r"^```(?P<kind>sh|text|python (?P<name>\w+))\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)

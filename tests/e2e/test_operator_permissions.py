@@ -17,9 +17,9 @@ from expectations import TRYING, failure_queue
 from local.agents import DeployedAgents
 from local.assembly import Assembly
 from local.emulator import ACCOUNT, local_environment
-from local.paths import PROJECT
 from local.queue import DeployedQueue
 from local.waiting import now_ms, wait_until
+from project.paths import PROJECT
 
 pytestmark = pytest.mark.skipif(os.environ.get("FRESHQ_IAM") == "0", reason="FRESHQ_IAM=0 disables IAM")
 

@@ -14,9 +14,9 @@ from commands import run as run_freshq
 from expectations import number, wait_for
 
 from local.emulator import Emulator, local_environment
-from local.paths import PROJECT, STATE
 from local.queue import DeployedQueue
 from local.waiting import now_ms
+from project.paths import PROJECT, STATE
 
 DOCUMENT = PROJECT / "docs" / "how-to" / "producers.md"
 REFERENCE = PROJECT / "docs" / "reference" / "create-tasks.md"

@@ -21,9 +21,9 @@ from local import assembly
 from local.assembly import Assembly
 from local.emulator import Emulator
 from local.http_endpoint import http_endpoint
-from local.paths import STATE
 from local.queue import DeployedQueue
 from local.waiting import now_ms, wait_until
+from project.paths import STATE
 from tests.removal.permissions import Permission, Role
 
 STACK, BUS, SECRET = "OnCall", "orders", "legacy/token"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from local import deployment, emulator
 from local.agents import DeployedAgents
 from local.assembly import Assembly
-from local.paths import STATE
 from local.queue import DeployedQueue
 from local.stack import DeployedStack
 from local.waiting import now_ms, wait_until
+from project.paths import STATE
 
 #: Maximum wait. The schedules fire every minute, and the emulator checks for due schedules every 10 s.
 SECONDS = 300

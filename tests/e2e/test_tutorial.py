@@ -10,11 +10,11 @@ import pytest
 from expectations import wait_for
 from test_operate import Run, freshq
 
-from local.captured import captured
 from local.emulator import Emulator, local_environment
-from local.paths import PROJECT
 from local.queue import DeployedQueue
 from local.up_down import shell_variables
+from project.captured import captured
+from project.paths import PROJECT
 
 __all__ = ["freshq"]  # a fixture
 

@@ -18,9 +18,9 @@ from terminal import Terminal, terminal
 from test_operate import Run, expect, freshq
 
 from local.emulator import local_environment
-from local.paths import PROJECT
 from local.queue import DeployedQueue
 from local.waiting import now_ms
+from project.paths import PROJECT
 
 __all__ = ["freshq"]  # a fixture
 

@@ -15,7 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-from local.captured import captured
+from project.captured import captured
 from tests.guards.agents import AGENT_GUARDS
 from tests.guards.guard import Guard
 from tests.guards.guards import GUARDS

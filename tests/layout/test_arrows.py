@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from local.paths import PROJECT
+from project.paths import PROJECT
 from tests.layout import rust, scripts
 from tests.layout.graph import Graph, cycle, siblings
 
@@ -58,7 +58,7 @@ def test_typescript_files_and_folders_have_no_import_cycle() -> None:
 def test_python_modules_and_packages_have_no_import_cycle() -> None:
     graph = {
         source: targets
-        for folder in ("delivery", "local", "smoke", "tests")
+        for folder in ("delivery", "local", "project", "smoke", "tests")
         for source, targets in scripts.python(PROJECT / folder, PROJECT).items()
     }
 

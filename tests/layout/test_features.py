@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 
-from local.paths import PROJECT
+from project.paths import PROJECT
 
 # Crates for freshq's credentials and terminal, and for the tests' virtual clock. The functions don't use these crates.
 DIFFERENT = {"aws-config", "rustix", "simulator"}

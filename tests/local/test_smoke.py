@@ -15,8 +15,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local.assembly import Assembly
-from local.captured import captured
-from local.paths import PROJECT
+from project.captured import captured
+from project.paths import PROJECT
 from smoke import __main__ as smoke
 from smoke import place, stacks
 from smoke.place import Place

@@ -9,9 +9,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from local.captured import captured
 from local.contract import AGENT_FUNCTIONS, FUNCTIONS
-from local.paths import PROJECT
+from project.captured import captured
+from project.paths import PROJECT
 
 HERE = Path(__file__).parent
 ALL_FUNCTIONS = (*FUNCTIONS, *AGENT_FUNCTIONS)

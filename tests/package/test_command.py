@@ -10,7 +10,7 @@ import subprocess
 import pytest
 from consumer import SECONDS, App
 
-from local.paths import PROJECT
+from project.paths import PROJECT
 
 LAUNCHER = "node_modules/freshq/bin/freshq.js"
 stub_only = pytest.mark.skipif("FRESHQ_TARBALL" in os.environ, reason="needs the stub of the binary")

@@ -17,9 +17,9 @@ from local import assembly, deployment, emulator
 from local.agents import DeployedAgents
 from local.crew import Crew
 from local.emulator import Emulator
-from local.paths import LOCAL_ASSEMBLY, NODE_BIN, PROJECT
 from local.queue import DeployedQueue
 from local.waiting import wait_until
+from project.paths import LOCAL_ASSEMBLY, NODE_BIN, PROJECT
 
 pytestmark = pytest.mark.skipif(os.environ.get("DEPLOY") != "local", reason="needs DEPLOY=local")
 TASKS, AGENTS = "LifoQueue-dev", "AgentQueue-dev"

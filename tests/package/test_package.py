@@ -17,7 +17,7 @@ from consumer import ALL_FUNCTIONS, COMPILERS, App, compile_with
 from elftools.elf.elffile import ELFFile
 
 from delivery import package
-from local.paths import PROJECT
+from project.paths import PROJECT
 
 TOOLS = PROJECT / "tools" / "package" / "node_modules" / ".bin"
 

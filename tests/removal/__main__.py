@@ -17,10 +17,10 @@ from local.agents import DeployedAgents
 from local.assembly import Assembly
 from local.decisions import Decisions
 from local.emulator import Emulator
-from local.queue_reader import subscription
-from local.paths import LOCAL_ASSEMBLY, STATE
 from local.queue import DeployedQueue
+from local.queue_reader import subscription
 from local.stack import DeployedStack
+from project.paths import LOCAL_ASSEMBLY, STATE
 from tests.removal.agents import AgentProbes
 from tests.removal.options import NAMES, examine_options
 from tests.removal.probe import Probe, still

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from local.paths import PROJECT
+from project.paths import PROJECT
 
 _MACHINE = {"x86_64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}[platform.machine()]
 _START_SECONDS = 20.0

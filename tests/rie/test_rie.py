@@ -16,9 +16,9 @@ from delivery.arm64.verify import CHECKS, event_of
 from local import assembly, deployment, emulator
 from local.agents import DeployedAgents
 from local.contract import AGENT_FUNCTIONS
-from local.paths import PROJECT, STATE
 from local.queue import DeployedQueue
 from local.stack import DeployedStack
+from project.paths import PROJECT, STATE
 from tests.rie.emulated import Function
 from tests.rie.gate import Gate
 

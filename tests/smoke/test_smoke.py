@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from local.paths import PROJECT, STATE
+from project.paths import PROJECT, STATE
 
 SECONDS = 900
 #: An environment variable that only processes of the smoke test's local AWS have: the emulator's temporary folder.

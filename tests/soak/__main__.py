@@ -19,10 +19,10 @@ from rich.table import Table
 
 from local import assembly, deployment, emulator
 from local.http_endpoint import http_endpoint
-from local.paths import LOCAL_ASSEMBLY, STATE
 from local.queue import DeployedQueue, left_at_once
 from local.stack import DeployedStack
 from local.waiting import now_ms, wait_until
+from project.paths import LOCAL_ASSEMBLY, STATE
 from tests.soak.alarms import Watch, sums
 
 RUN_SECONDS = 0.2

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from local.assembly import Assembly
+from local import assembly
 
 _CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"total_max_attempts": 2})
 
@@ -46,10 +47,10 @@ def identify() -> str:
     return f"{identity['Account']}/{region}"
 
 
-def leftovers(assembly: Assembly) -> list[str]:
+def leftovers(directory: Path, stack: str) -> list[str]:
     """Lines that list the resources that `cdk destroy` retains or can't delete, and the commands that delete them."""
     lines = []
-    for resource in assembly.resources():
+    for resource in assembly.read(directory, stack).resources():
         if not (resource.is_retained or resource.is_protected):
             continue
         states = [
@@ -61,12 +62,12 @@ def leftovers(assembly: Assembly) -> list[str]:
     if not lines:
         return ["No resource of this stack is retained or protected: destroying it deletes all its data."]
     return [
-        f"These resources of {assembly.stack} are kept from deletion on purpose:",
+        f"These resources of {stack} are kept from deletion on purpose:",
         *lines,
         "To delete them too (before you destroy the stack, `aws cloudformation"
-        f" describe-stack-resources --stack-name {assembly.stack}` shows their names):",
+        f" describe-stack-resources --stack-name {stack}` shows their names):",
         "  aws cloudformation update-termination-protection --no-enable-termination-protection"
-        f" --stack-name {assembly.stack}",
+        f" --stack-name {stack}",
         "  aws dynamodb update-table --no-deletion-protection-enabled --table-name <name>",
         "  aws dynamodb delete-table --table-name <name>      # after the stack, for a retained table",
         "  aws sqs delete-queue --queue-url <url>             # after the stack, for a retained queue",
