@@ -1,4 +1,4 @@
-import { RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Annotations, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
 import { ApplicationLogLevel } from 'aws-cdk-lib/aws-lambda';
@@ -13,6 +13,7 @@ import { reject } from '../shared/problem';
 import type { IQueueFunction, IQueueIntake, IQueueObservability } from '../shared/queue-parts';
 import { SecureTopic } from '../shared/queue-topic';
 import type { LogOptions, LogSettings } from '../shared/rust-function';
+import { formerWarnings } from '../shared/setting';
 import { AgentTable } from './agent-table';
 import { CallIntake } from './call-intake';
 import { AgentDesk } from './functions/agent-desk';
@@ -21,7 +22,7 @@ import { MatchCalls } from './functions/match-calls';
 import { SweepAgents } from './functions/sweep-agents';
 import { AgentObservability } from './observability';
 import { agentSettingsProblems } from './rules';
-import { type PartialAgentQueueSettings, resolveAgentSettings } from './settings';
+import { CALLS, type PartialAgentQueueSettings, resolveAgentSettings } from './settings';
 
 /** Props of {@link AgentQueue}. Each setting in `agents`, `calls` and `alarms` has its own default. */
 export interface AgentQueueProps extends PartialAgentQueueSettings {
@@ -92,6 +93,9 @@ export class AgentQueue extends Construct {
       ...agentSettingsProblems(settings),
       ...alarmTopicProblems(props.alarmTopic, Stack.of(this).region),
     ]);
+    for (const { id, text } of formerWarnings('calls', CALLS, props.calls)) {
+      Annotations.of(this).addWarningV2(id, text);
+    }
     connectAlarms(this, props.alarmTopic);
     const removalPolicy = props.removalPolicy ?? RemovalPolicy.RETAIN;
     const logs: LogSettings = {

@@ -2,7 +2,6 @@ import { AGENT_QUEUE } from '../contract/agents';
 import { type Problem, problemIf } from '../shared/problem';
 import { ms, seconds, text } from '../shared/ranges';
 import { rangeProblems } from '../shared/setting';
-import { VISIBILITY_FACTOR } from '../shared/visibility';
 import { dimensionProblems } from './dimension-rules';
 import { AGENTS, type AgentQueueSettings, ALARMS, CALLS } from './settings';
 
@@ -46,23 +45,13 @@ function sweepProblems({ agents: { sweepInterval } }: AgentQueueSettings): Probl
 }
 
 function visibilityProblems({ calls }: AgentQueueSettings): Problem[] {
-  const visibility = ms(calls.visibilityTimeout);
-  const needed = VISIBILITY_FACTOR * ms(calls.functionTimeout);
-  const held = visibility * calls.maxReceiveCount;
-  return [
-    ...problemIf(
-      visibility < needed,
-      'calls.visibilityTimeout',
-      `${text(calls.visibilityTimeout)} is less than ${VISIBILITY_FACTOR} times the function's timeout of ${text(calls.functionTimeout)}: SQS would redeliver throttled batches while they are processed, and use up their attempts`,
-      `raise visibilityTimeout to at least ${seconds(needed)}, or shorten functionTimeout`,
-    ),
-    ...problemIf(
-      held >= RETENTION_MS,
-      'calls.maxReceiveCount',
-      `${calls.maxReceiveCount} attempts of ${text(calls.visibilityTimeout)} each take ${seconds(held)}, and SQS deletes a message after ${seconds(RETENTION_MS)}: it would be lost before it reached the dead-letter queue`,
-      'lower maxReceiveCount or visibilityTimeout',
-    ),
-  ];
+  const held = ms(calls.visibilityTimeout) * calls.maxReceiveCount;
+  return problemIf(
+    held >= RETENTION_MS,
+    'calls.maxReceiveCount',
+    `${calls.maxReceiveCount} attempts of ${text(calls.visibilityTimeout)} each take ${seconds(held)}, and SQS deletes a message after ${seconds(RETENTION_MS)}: it would be lost before it reached the dead-letter queue`,
+    'lower maxReceiveCount or functionTimeout',
+  );
 }
 
 function alarmProblems({ calls, alarms }: AgentQueueSettings): Problem[] {
@@ -77,7 +66,7 @@ function alarmProblems({ calls, alarms }: AgentQueueSettings): Problem[] {
       ms(alarms.intakeDelay) <= ms(calls.visibilityTimeout),
       'alarms.intakeDelay',
       `one crashed invocation delays its messages by ${text(calls.visibilityTimeout)}: the alarm would fire although a retry succeeds`,
-      'make intakeDelay longer than calls.visibilityTimeout, for example by a minute',
+      `make intakeDelay longer than ${text(calls.visibilityTimeout)}, for example by a minute, or omit it`,
     ),
   ];
 }

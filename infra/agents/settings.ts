@@ -1,6 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
 import type { AGENT_QUEUE } from '../contract/agents';
-import { definedOf } from '../shared/defined';
 import { LONGEST_TIMEOUT_S } from '../shared/ranges';
 import * as setting from '../shared/setting';
 import { VISIBILITY_FACTOR } from '../shared/visibility';
@@ -86,7 +85,8 @@ export interface CallSettings {
    */
   readonly maxConcurrency?: number;
   /**
-   * Timeout of `match-calls`: 7 to 900 s. The function doesn't start processing a call in its last 6 s.
+   * Timeout of `match-calls`: 7 to 900 s. The function doesn't start processing a call in its last 6 s. If an
+   * invocation crashes, the message groups in its batch are delayed by six times the timeout.
    * @default 30 seconds
    */
   readonly functionTimeout?: Duration;
@@ -96,8 +96,7 @@ export interface CallSettings {
    */
   readonly memorySize?: number;
   /**
-   * Time for which SQS hides a received message: at least six times {@link functionTimeout}, as AWS recommends. If an
-   * invocation crashes, the message groups in its batch are delayed by this time.
+   * A setting of the previous release, without effect: SQS hides a received message for as long as AWS recommends.
    * @default - six times functionTimeout
    */
   readonly visibilityTimeout?: Duration;
@@ -118,9 +117,9 @@ export interface AgentAlarmSettings {
    */
   readonly oldestPending?: Duration;
   /**
-   * Age of the oldest message in the call queue, in whole seconds, above which an alarm fires. It must be longer than
-   * `calls.visibilityTimeout`, because one crashed invocation delays a message by that time.
-   * @default - 1 minute beyond calls.visibilityTimeout
+   * Age of the oldest message in the call queue, in whole seconds, above which an alarm fires. One crashed invocation
+   * delays a message by six times `calls.functionTimeout`, which the value must exceed.
+   * @default - 1 minute beyond six times calls.functionTimeout
    */
   readonly intakeDelay?: Duration;
   /**
@@ -168,7 +167,7 @@ export const CALLS = {
     `match-calls begins no call in its last ${MATCH_MARGIN_S} s, and ${LONGEST_TIMEOUT_S} s is the maximum timeout of a function`,
   ),
   memorySize: setting.integer(256, 128, 10_240, "Lambda's limit"),
-  visibilityTimeout: setting.wholeSeconds(undefined, 1, 43_200, "SQS's limit"),
+  visibilityTimeout: setting.former(undefined, 'it is six times functionTimeout'),
   maxReceiveCount: setting.integer(16, 1, 1_000, "SQS's limit"),
 } as const satisfies setting.Declarations<CallSettings>;
 
@@ -208,21 +207,20 @@ export interface PartialAgentQueueSettings {
 
 /** Fills in the defaults. An explicit `undefined` is treated as omitted. */
 export function resolveAgentSettings(given: PartialAgentQueueSettings): AgentQueueSettings {
-  const known = { ...setting.defaultsOf(CALLS), ...definedOf(given.calls) };
+  const known = setting.withDefaults(CALLS, given.calls);
   const calls = {
     visibilityTimeout: Duration.millis(VISIBILITY_FACTOR * known.functionTimeout.toMilliseconds()),
     ...known,
   };
   return {
-    agents: { ...setting.defaultsOf(AGENTS), ...definedOf(given.agents) },
+    agents: setting.withDefaults(AGENTS, given.agents),
     calls,
     alarms: {
-      ...setting.defaultsOf(ALARMS),
       oldestPending: Duration.seconds(
         Math.max(1, Math.floor(0.8 * calls.maxWait.toSeconds({ integral: false }))),
       ),
       intakeDelay: Duration.seconds(Math.ceil(calls.visibilityTimeout.toSeconds({ integral: false })) + 60),
-      ...definedOf(given.alarms),
+      ...setting.withDefaults(ALARMS, given.alarms),
     },
   };
 }

@@ -1,5 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
-import { type Problem, problemIf } from './problem';
+import { definedOf } from './defined';
+import { type Problem, problemIf, type Warning } from './problem';
 import * as ranges from './ranges';
 
 /** Default and range of a setting. The interface of its group declares its type and meaning. */
@@ -8,6 +9,8 @@ export interface Declared<T = unknown, D extends T | undefined = T | undefined> 
   readonly fallback: D;
   /** Minimum and maximum value, if the range is limited. */
   readonly bounds?: readonly [T, T];
+  /** Why the setting of the previous release has no effect any longer, if it has none. */
+  readonly former?: string;
   /** Returns the problem with a value; none if the value is valid. */
   problems?(setting: string, value: T): Problem[];
 }
@@ -64,6 +67,11 @@ export function free<D>(fallback: D): { readonly fallback: D } {
   return { fallback };
 }
 
+/** Declares a setting of the previous release: the value is `fallback`, whatever an app gives. `reason` ends the warning. */
+export function former<D>(fallback: D, reason: string): { readonly fallback: D; readonly former: string } {
+  return { fallback, former: reason };
+}
+
 type Group = Readonly<Record<string, Declared>>;
 
 /** The settings in a group that have a default. */
@@ -77,9 +85,21 @@ export type Resolved<T, G extends Group> = T & Required<Pick<T, keyof T & keyof 
 /** `T`, with every property required except `K`. */
 export type RequiredExcept<T, K extends keyof T> = Required<Omit<T, K>> & Pick<T, K>;
 
-export function defaultsOf<G extends Group>(group: G): Defaults<G> {
-  const entries = Object.entries(group).filter(([, { fallback }]) => fallback !== undefined);
-  return Object.fromEntries(entries.map(([name, { fallback }]) => [name, fallback])) as Defaults<G>;
+/** Returns the given settings and the other settings' defaults. Former settings and `undefined` are treated as omitted. */
+export function withDefaults<T extends object, G extends Group>(group: G, given?: T): Resolved<T, G> {
+  const defaults = Object.entries(group).map(([name, { fallback }]) => [name, fallback]);
+  const effective = Object.entries(definedOf(given)).filter(([name]) => group[name]?.former === undefined);
+  return definedOf(Object.fromEntries([...defaults, ...effective])) as Resolved<T, G>;
+}
+
+/** Returns a warning per former setting that is given in the group at `path`. */
+export function formerWarnings(path: string, group: Group, given: object = {}): Warning[] {
+  return Object.keys(definedOf(given)).flatMap((name) => {
+    const reason = group[name]?.former;
+    if (reason === undefined) return [];
+    const text = `${path}.${name} has no effect: ${reason}. Remove it; the next release rejects it.`;
+    return [{ id: `freshq:without-effect-${path}.${name}`, text }];
+  });
 }
 
 /** Returns the settings in a group that have a range, each at its minimum (0) or maximum value (1). */

@@ -1,5 +1,9 @@
 import type { Warning } from '../shared/problem';
+import { formerWarnings } from '../shared/setting';
 import type { PartialQueueSettings, QueueSettings } from './settings';
+import { INGEST } from './settings/ingest';
+import { BREAKER, PROCESSING } from './settings/processing';
+import { STREAM } from './settings/stream';
 
 /** Share of runs without a response in the warning below: 2 % is common for an API on the internet. */
 const WITHOUT_RESPONSE = 0.02;
@@ -14,23 +18,11 @@ export function healthWarnings({ processing }: QueueSettings, given: PartialQueu
     const text = `processing.taskTimeout = ${seconds} s: if 2 % of the runs get no response, about ${slots} runs wait for it at ratePerSecond = ${ratePerSecond}, and processing.concurrency = ${concurrency} leaves no slot for other tasks. Set taskTimeout to slightly more than the downstream's longest response, or raise concurrency.`;
     warnings.push({ id: 'freshq:slots-of-hanging-runs', text });
   }
-  return [...warnings, ...formerSettings(given.processing)];
-}
-
-/** Returns a warning per setting that is set but no longer has an effect. */
-function formerSettings(given: PartialQueueSettings['processing']): Warning[] {
-  const noPause = 'the queue no longer pauses itself, it only probes during an outage';
-  const former: [name: string, value: unknown, reason: string][] = [
-    ['processing.pause', given?.pause, noPause],
-    ['processing.breaker.pauseAfter', given?.breaker?.pauseAfter, noPause],
-    ['processing.reservedConcurrency', given?.reservedConcurrency, 'process-tasks reserves 2 units'],
-    ['processing.clockSkew', given?.clockSkew, 'it is 2 s'],
-    ['processing.notificationMarker', given?.notificationMarker, 'it is 10 s'],
+  return [
+    ...warnings,
+    ...formerWarnings('processing', PROCESSING, given.processing),
+    ...formerWarnings('processing.breaker', BREAKER, given.processing?.breaker),
+    ...formerWarnings('stream', STREAM, given.stream),
+    ...formerWarnings('ingest', INGEST, given.ingest),
   ];
-  return former
-    .filter(([, value]) => value !== undefined)
-    .map(([name, , reason]) => ({
-      id: `freshq:without-effect-${name}`,
-      text: `${name} has no effect: ${reason}. Remove it; the next release rejects it.`,
-    }));
 }

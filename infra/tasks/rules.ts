@@ -5,7 +5,7 @@ import { rangeProblems } from '../shared/setting';
 import { ingestProblems } from './ingest/rules';
 import { keyTtl, type QueueSettings } from './settings';
 import { ALARMS } from './settings/alarms';
-import { BREAKER, CODEL, GROUPS, PROCESSING } from './settings/processing';
+import { CODEL, GROUPS, PROCESSING } from './settings/processing';
 import { STREAM } from './settings/stream';
 import { TASKS } from './settings/tasks';
 import { TRACES } from './settings/traces';
@@ -15,15 +15,19 @@ export const SWEEP_INTERVAL = Duration.minutes(1);
 /** How long Lambda gathers TTL deletions before it invokes `count-shed`. The count is not urgent. */
 export const SHED_WINDOW = Duration.seconds(10);
 
-/** Time until Lambda's first retry of an asynchronous invocation. Lambda waits twice as long before the second retry. */
-const FIRST_ASYNC_RETRY_WAIT_MS = 60_000;
+/** Time after which Lambda retries a failed asynchronous invocation. */
+const RETRY_WAIT = Duration.minutes(1);
+
+/** Returns how long Lambda keeps an asynchronous event of a function, so that it can retry it once. */
+export function maxEventAge(functionTimeout: Duration): Duration {
+  return Duration.seconds(Math.max(300, functionTimeout.plus(RETRY_WAIT).toSeconds()));
+}
 
 /** Returns the problems with the settings, or an empty list if they are valid. */
 export function settingsProblems(settings: QueueSettings): Problem[] {
   return [
     ...rangeProblems('tasks', TASKS, settings.tasks),
     ...rangeProblems('processing', PROCESSING, settings.processing),
-    ...rangeProblems('processing.breaker', BREAKER, settings.processing.breaker),
     ...rangeProblems('processing.codel', CODEL, settings.processing.codel ?? {}),
     ...rangeProblems('processing.groups', GROUPS, settings.processing.groups ?? {}),
     ...rangeProblems('stream', STREAM, settings.stream),
@@ -31,7 +35,6 @@ export function settingsProblems(settings: QueueSettings): Problem[] {
     ...rangeProblems('traces', TRACES, settings.traces ?? {}),
     ...turnProblems(settings),
     ...leaseProblems(settings),
-    ...asyncProblems(settings),
     ...rateProblems(settings),
     ...breakerProblems(settings),
     ...overloadProblems(settings),
@@ -45,14 +48,14 @@ export function settingsProblems(settings: QueueSettings): Problem[] {
 function turnProblems({ processing }: QueueSettings): Problem[] {
   const needed = ms(processing.turn) + ms(processing.taskTimeout) + ms(processing.deadlineMargin);
   const longest = seconds(LONGEST_TIMEOUT_S * 1_000);
-  const shorten = 'shorten turn, taskTimeout or deadlineMargin';
+  const shorten = 'shorten turn or taskTimeout';
   return [
     ...problemIf(
       needed > ms(processing.functionTimeout),
       'processing.functionTimeout',
-      `turn (${text(processing.turn)}) + taskTimeout (${text(processing.taskTimeout)}) + deadlineMargin (${text(processing.deadlineMargin)}) = ${seconds(needed)} is more than the function's timeout of ${text(processing.functionTimeout)}: Lambda would end runs that started within the turn`,
+      `turn (${text(processing.turn)}) + taskTimeout (${text(processing.taskTimeout)}) + ${text(processing.deadlineMargin)} = ${seconds(needed)} is more than the function's timeout of ${text(processing.functionTimeout)}: Lambda would end runs that started within the turn`,
       needed > LONGEST_TIMEOUT_S * 1_000
-        ? `${shorten}: their sum can be at most ${longest}, the maximum timeout of a function`
+        ? `${shorten}: the sum can be at most ${longest}, the maximum timeout of a function`
         : `raise functionTimeout to at least ${seconds(needed)} (at most ${longest}), or ${shorten}`,
     ),
     ...problemIf(
@@ -80,25 +83,12 @@ function leaseProblems({ processing }: QueueSettings): Problem[] {
       'lengthen processorLease',
     ),
     ...problemIf(
-      processing.retryAttempts > 0 && ms(processing.processorLease) > FIRST_ASYNC_RETRY_WAIT_MS,
+      ms(processing.processorLease) > ms(RETRY_WAIT),
       'processing.processorLease',
       `a lease of ${text(processing.processorLease)} lasts longer than the minute that Lambda waits before it retries, so the retry of a crashed processor would find the old lease still live and fail too`,
       'shorten processorLease to at most 60 s',
     ),
   ];
-}
-
-function asyncProblems({ processing }: QueueSettings): Problem[] {
-  const attempts = processing.retryAttempts;
-  if (attempts < 1 || attempts > 2) return [];
-  const waits = attempts === 1 ? FIRST_ASYNC_RETRY_WAIT_MS : 3 * FIRST_ASYNC_RETRY_WAIT_MS;
-  const needed = waits + attempts * ms(processing.functionTimeout);
-  return problemIf(
-    needed > ms(processing.maxEventAge),
-    'processing.maxEventAge',
-    `${text(processing.maxEventAge)} is too short for retryAttempts = ${attempts}: Lambda waits ${seconds(waits)} before it retries, and an attempt may take the function's timeout of ${text(processing.functionTimeout)}, so the event would be discarded before its last retry`,
-    `raise maxEventAge to at least ${seconds(needed)}, or set retryAttempts to 0 (the sweep wakes the queue again)`,
-  );
 }
 
 function taskProblems({ tasks }: QueueSettings): Problem[] {

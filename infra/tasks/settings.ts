@@ -1,15 +1,8 @@
 import { Duration } from 'aws-cdk-lib';
-import { definedOf } from '../shared/defined';
-import { defaultsOf, type Resolved } from '../shared/setting';
+import { type Resolved, withDefaults } from '../shared/setting';
 import { ALARMS, type AlarmSettings } from './settings/alarms';
 import { type IngestSettings, type ResolvedIngestSettings, resolveIngestSettings } from './settings/ingest';
-import {
-  BREAKER,
-  type BreakerSettings,
-  PROCESSING,
-  PROCESSING_CONSTANTS,
-  type ProcessingSettings,
-} from './settings/processing';
+import { BREAKER, type BreakerSettings, PROCESSING, type ProcessingSettings } from './settings/processing';
 import { STREAM, type StreamSettings } from './settings/stream';
 import { TASKS, type TaskSettings } from './settings/tasks';
 import { TRACES, type TraceSettings } from './settings/traces';
@@ -60,40 +53,28 @@ export interface PartialQueueSettings {
   readonly traces?: TraceSettings;
 }
 
-/** Returns 8 minutes, or 80 % of the time until an idle queue's tail calls end, if that is shorter. */
-function defaultPauseAfter(maxIdleTurns: number, turn: Duration): Duration {
-  const bound = Math.floor(0.8 * maxIdleTurns * turn.toSeconds({ integral: false }));
-  return Duration.seconds(Math.max(1, Math.min(480, bound)));
-}
-
 /** Fills in the defaults. An explicit `undefined` is treated as omitted. */
 export function resolveSettings(given: PartialQueueSettings): QueueSettings {
-  const tasks = { ...defaultsOf(TASKS), ...definedOf(given.tasks) };
-  const stream = { ...defaultsOf(STREAM), ...definedOf(given.stream) };
-  const processing = { ...defaultsOf(PROCESSING), ...definedOf(given.processing), ...PROCESSING_CONSTANTS };
+  const tasks = withDefaults(TASKS, given.tasks);
+  const stream = withDefaults(STREAM, given.stream);
   const ingest = resolveIngestSettings(given.ingest ?? {});
   return {
     tasks,
     processing: {
-      ...processing,
-      breaker: {
-        ...defaultsOf(BREAKER),
-        pauseAfter: defaultPauseAfter(processing.maxIdleTurns, processing.turn),
-        ...definedOf(given.processing?.breaker),
-      },
+      ...withDefaults(PROCESSING, given.processing),
+      breaker: withDefaults(BREAKER, given.processing?.breaker),
     },
     stream,
     alarms: {
-      ...defaultsOf(ALARMS),
       oldestPending: Duration.seconds(
         Math.max(1, Math.floor(0.8 * tasks.defaultTtl.toSeconds({ integral: false }))),
       ),
       streamDelay: stream.batchWindow.plus(Duration.minutes(1)),
       ingestDelay: ingest.visibilityTimeout.plus(Duration.minutes(1)),
-      ...definedOf(given.alarms),
+      ...withDefaults(ALARMS, given.alarms),
     },
     ...(given.ingest && { ingest }),
-    ...(given.traces && { traces: { ...defaultsOf(TRACES), ...definedOf(given.traces) } }),
+    ...(given.traces && { traces: withDefaults(TRACES, given.traces) }),
   };
 }
 

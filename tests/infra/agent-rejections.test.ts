@@ -38,13 +38,8 @@ test.each<[string, PartialAgentQueueSettings, string]>([
   ['a sweep interval of zero', { agents: { sweepInterval: seconds(0) } }, 'agents.sweepInterval'],
   ['a sweep every two hours', { agents: { sweepInterval: hours(2) } }, 'agents.sweepInterval'],
   [
-    'a visibility timeout below six function timeouts',
-    { calls: { visibilityTimeout: seconds(179) } },
-    'calls.visibilityTimeout',
-  ],
-  [
     'more attempts than the SQS retention allows',
-    { calls: { visibilityTimeout: hours(12), maxReceiveCount: 28 }, alarms: { intakeDelay: hours(13) } },
+    { calls: { functionTimeout: minutes(15), maxReceiveCount: 224 } },
     'calls.maxReceiveCount',
   ],
   ['an alarm at the call expiry', { alarms: { oldestPending: minutes(5) } }, 'alarms.oldestPending'],
@@ -97,7 +92,6 @@ test.each<[string, PartialAgentQueueSettings]>([
     { agents: { answerWithin: seconds(1), callLease: seconds(1) }, calls: { maxWait: seconds(2) } },
   ],
   ['a sweep every hour', { agents: { sweepInterval: hours(1) } }],
-  ['exactly six function timeouts', { calls: { visibilityTimeout: seconds(180) } }],
   [
     'a longer function timeout with derived visibility timeout and alarm',
     { calls: { functionTimeout: minutes(15) } },
@@ -113,7 +107,7 @@ test('the error contains every broken rule and its remedy', () => {
   const build = () =>
     Synthesized.agentQueue({
       agents: { dimensions: [], sweepInterval: seconds(30) },
-      calls: { batchSize: 100, functionTimeout: seconds(60), visibilityTimeout: seconds(60) },
+      calls: { batchSize: 100, functionTimeout: seconds(6) },
     });
   expect(build).toThrow(InvalidConfiguration);
   expect(build).toThrow(/^test\/queue cannot work as configured:/);
@@ -121,8 +115,7 @@ test('the error contains every broken rule and its remedy', () => {
     /agents\.dimensions: 0 dimensions are not 1 to 5.*Remedy: give 1 to 5/,
     /agents\.sweepInterval: 30 s is not a whole number of minutes from 1 to 60.*Remedy: choose a whole number of minutes from 1 to 60/,
     /calls\.batchSize: 100 is not a whole number from 1 to 10 \(SQS's limit for a FIFO queue\)/,
-    /calls\.visibilityTimeout: 60 s is less than 6 times the function's timeout of 60 s/,
-    /Remedy: raise visibilityTimeout to at least 360 s, or shorten functionTimeout/,
+    /calls\.functionTimeout: 6 s is not a whole number of seconds in the range 7 s to 900 s/,
   ]) {
     expect(build).toThrow(part);
   }

@@ -126,7 +126,7 @@ test('an alarm of a released package links to its runbook section', () => {
 
 test('the failure alarms use the configured settings', () => {
   const synthesized = Synthesized.queue({
-    ingest: { functionTimeout: Duration.seconds(900), deadlineMargin: Duration.seconds(5) },
+    ingest: { functionTimeout: Duration.seconds(900) },
     alarms: {
       failedTasks: 1,
       failedShare: 0.25,

@@ -21,7 +21,7 @@ import { sweepTasksSettings } from '../../infra/tasks/functions/sweep-tasks';
 import { triggerSettings } from '../../infra/tasks/functions/trigger';
 import { type PartialQueueSettings, resolveSettings } from '../../infra/tasks/settings';
 import { INGEST, resolveIngestSettings } from '../../infra/tasks/settings/ingest';
-import { BREAKER, CODEL, GROUPS, PROCESSING } from '../../infra/tasks/settings/processing';
+import { CODEL, GROUPS, PROCESSING } from '../../infra/tasks/settings/processing';
 import { TASKS } from '../../infra/tasks/settings/tasks';
 import { TRACES } from '../../infra/tasks/settings/traces';
 import { TASK_LINES } from '../../infra/tasks/telemetry/log-lines';
@@ -51,7 +51,6 @@ function extremes(end: 0 | 1, order: 'newest-first' | 'oldest-key-first'): Recor
   const processing = {
     ...atBound(PROCESSING, end),
     order,
-    breaker: atBound(BREAKER, end),
     codel: atBound(CODEL, end),
     groups: { ...atBound(GROUPS, end), breaker: true },
   };

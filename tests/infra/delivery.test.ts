@@ -15,19 +15,13 @@ describe("trigger's stream", () => {
   });
 
   test('uses the configured settings', () => {
-    const { Properties } = Synthesized.queue({
-      stream: {
-        batchSize: 10_000,
-        batchWindow: Duration.seconds(300),
-        retryAttempts: 0,
-        maxRecordAge: Duration.minutes(1),
-      },
-    }).at('trigger/stream');
+    const stream = { batchSize: 10_000, batchWindow: Duration.seconds(300) };
+    const { Properties } = Synthesized.queue({ stream }).at('trigger/stream');
     expect(Properties).toMatchObject({
       BatchSize: 10_000,
       MaximumBatchingWindowInSeconds: 300,
-      MaximumRetryAttempts: 0,
-      MaximumRecordAgeInSeconds: 60,
+      MaximumRetryAttempts: 5,
+      MaximumRecordAgeInSeconds: 600,
     });
   });
 });

@@ -39,9 +39,6 @@ describe('the environment of process-tasks', () => {
   test.each([
     [{}, 480_000],
     [{ breaker: {} }, 480_000],
-    [{ breaker: { pauseAfter: Duration.minutes(2) } }, 120_000],
-    // Settings from a release without a circuit breaker. The pauseAfter default stays below their idle bound.
-    [{ maxIdleTurns: 3 }, 144_000],
     [{ breaker: { enabled: false } }, undefined],
   ])('contains the circuit breaker settings for %j', (processing, pauseAfter) => {
     const { breaker } = Synthesized.queue({ processing }).settings('process-tasks');

@@ -20,25 +20,40 @@ describe('runs without a response', () => {
   });
 });
 
-test('settings of a former automatic pause are accepted with a warning that they have no effect', () => {
-  const minute = Duration.minutes(1);
-  const settings = { processing: { pause: minute, breaker: { pauseAfter: minute } } };
-  expect(Synthesized.queue(settings).warnings()).toEqual([
-    expect.stringMatching(/processing\.pause has no effect.*Remove it/),
-    expect.stringMatching(/processing\.breaker\.pauseAfter has no effect.*Remove it/),
+test('former settings have no effect but print a warning', () => {
+  const other = Duration.seconds(90);
+  const processing = {
+    reservedConcurrency: 3,
+    clockSkew: other,
+    notificationMarker: other,
+    deadlineMargin: other,
+    retryAttempts: 0,
+    maxEventAge: other,
+    maxIdleTurns: 1,
+    pause: other,
+  };
+  const breaker = { pauseAfter: other };
+  const stream = { retryAttempts: 0, maxRecordAge: other };
+  const ingest = { deadlineMargin: Duration.seconds(30), visibilityTimeout: other };
+  const queue = Synthesized.queue({ processing: { ...processing, breaker }, stream, ingest });
+  const agents = Synthesized.agentQueue({ calls: { visibilityTimeout: other } });
+
+  expect([queue.masked(), agents.masked()]).toEqual([
+    Synthesized.queue({ ingest: {} }).masked(),
+    Synthesized.agentQueue({}).masked(),
+  ]);
+  const former = Object.entries({ processing, 'processing.breaker': breaker, stream, ingest });
+  const names = former.flatMap(([path, group]) => Object.keys(group).map((name) => `${path}.${name}`));
+  expect(queue.warnings()).toEqual(names.map((name) => expect.stringContaining(`${name} has no effect: `)));
+  expect(agents.warnings()).toEqual([
+    expect.stringMatching(/calls\.visibilityTimeout has no effect.*Remove it/),
   ]);
 });
 
-test('former settings have no effect but print a warning', () => {
-  const processing = {
-    reservedConcurrency: 3,
-    clockSkew: Duration.seconds(9),
-    notificationMarker: Duration.seconds(1),
-  };
-  const queue = Synthesized.queue({ processing });
-  expect(queue.fn('process-tasks').ReservedConcurrentExecutions).toBe(2);
-  expect(queue.settings('process-tasks')).toMatchObject({ clockSkewMs: 2_000, notificationMarkerMs: 10_000 });
-  expect(queue.warnings()).toEqual(
-    Object.keys(processing).map((name) => expect.stringContaining(`processing.${name} has no effect`)),
-  );
+test('Lambda keeps a wake-up of process-tasks long enough for one retry', () => {
+  const ages = [Duration.minutes(2), Duration.minutes(15)].map((functionTimeout) => {
+    const queue = Synthesized.queue({ processing: { functionTimeout } });
+    return queue.at('process-tasks/function/EventInvokeConfig').Properties.MaximumEventAgeInSeconds;
+  });
+  expect(ages).toEqual([300, 960]);
 });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duration } from 'aws-cdk-lib';
 import { InvalidConfiguration, type Problem } from '../../infra/shared/problem';
-import { POSTPONED_MS, REPORT_MARGIN_MS } from '../../infra/tasks/ingest/rules';
+import { POSTPONED_MS } from '../../infra/tasks/ingest/rules';
 import { settingsProblems } from '../../infra/tasks/rules';
 import { resolveSettings } from '../../infra/tasks/settings';
 import type { AlarmSettings } from '../../infra/tasks/settings/alarms';
@@ -25,25 +25,6 @@ type Rejection = [configuration: string, setting: string, ingest: IngestSettings
 
 /** Rejected settings, as in `docs/reference/ingest-rules.md`, each with exactly one problem. */
 const REJECTED: Rejection[] = [
-  [
-    'visibilityTimeout: 179 s, functionTimeout: 30 s',
-    'ingest.visibilityTimeout',
-    { visibilityTimeout: seconds(179) },
-  ],
-  [
-    'visibilityTimeout: 180 s, batchWindow: 1 s',
-    'ingest.visibilityTimeout',
-    { visibilityTimeout: seconds(180), batchWindow: seconds(1) },
-  ],
-  [
-    'visibilityTimeout: 13 h, retention: 13 d, maxReceiveCount: 5',
-    'ingest.visibilityTimeout',
-    {
-      visibilityTimeout: hours(13),
-      retention: days(13),
-      maxReceiveCount: 5,
-    },
-  ],
   ['batchSize: 0', 'ingest.batchSize', { batchSize: 0 }],
   ['batchSize: 10,001, batchWindow: 1 s', 'ingest.batchSize', { batchSize: 10_001, batchWindow: seconds(1) }],
   ['batchSize: 2.5', 'ingest.batchSize', { batchSize: 2.5 }],
@@ -62,12 +43,7 @@ const REJECTED: Rejection[] = [
   ],
   ['expectedWritesPerSecond: 0', 'ingest.expectedWritesPerSecond', { expectedWritesPerSecond: 0 }],
   ['functionTimeout: 901 s', 'ingest.functionTimeout', { functionTimeout: seconds(901) }],
-  [
-    'functionTimeout: 5 s, deadlineMargin: 5 s',
-    'ingest.deadlineMargin',
-    { functionTimeout: seconds(5), deadlineMargin: seconds(5) },
-  ],
-  ['deadlineMargin: 1 s', 'ingest.deadlineMargin', { deadlineMargin: seconds(1) }],
+  ['functionTimeout: 5 s', 'ingest.functionTimeout', { functionTimeout: seconds(5) }],
   ['memorySize: 64', 'ingest.memorySize', { memorySize: 64 }],
   ['maxConcurrency: 1', 'ingest.maxConcurrency', { maxConcurrency: 1 }],
   ['maxConcurrency: 1,001', 'ingest.maxConcurrency', { maxConcurrency: 1_001 }],
@@ -119,9 +95,9 @@ const REJECTED: Rejection[] = [
     { retention: days(14), deadLetterRetention: days(14) },
   ],
   ['deadLetterRetention: 15 d', 'ingest.deadLetterRetention', { deadLetterRetention: days(15) }],
-  ['retention: 3 min, visibilityTimeout: 180 s', 'ingest.retention', { retention: minutes(3) }],
+  ['retention: 3 min, functionTimeout: 30 s', 'ingest.retention', { retention: minutes(3) }],
   [
-    'retention: 30 min, maxReceiveCount: 10, visibilityTimeout: 180 s',
+    'retention: 30 min, maxReceiveCount: 10, functionTimeout: 30 s',
     'ingest.retention',
     { retention: minutes(30) },
   ],
@@ -144,7 +120,7 @@ const REJECTED: Rejection[] = [
     { visibilityBase: seconds(60), visibilityMax: seconds(30) },
   ],
   [
-    'alarms.ingestDelay: 180 s, visibilityTimeout: 180 s',
+    'alarms.ingestDelay: 180 s, functionTimeout: 30 s',
     'alarms.ingestDelay',
     {},
     { ingestDelay: seconds(180) },
@@ -159,10 +135,6 @@ test.each(REJECTED)('rejected: %s', (...[, setting, ingest, alarms]: Rejection) 
 type Accepted = [limit: string, ingest: IngestSettings, alarms?: AlarmSettings];
 
 test.each<Accepted>([
-  [
-    'visibility of exactly six function timeouts plus the window',
-    { visibilityTimeout: seconds(185), batchWindow: seconds(5) },
-  ],
   [
     'the largest batch that fits into the timeout',
     { batchSize: 10_000, batchWindow: seconds(1), expectedWritesPerSecond: 400 },
@@ -190,12 +162,9 @@ test('a retention equal to the duration of all receives is rejected', () => {
   expect(problems({ retention: seconds(5_970) }).map(({ setting }) => setting)).toEqual(['ingest.retention']);
 });
 
-test.each([
-  ['crates/lambda/src/config/tasks.rs', 'REPORT_MARGIN', REPORT_MARGIN_MS],
-  ['crates/lifo-queue/src/ingest/backpressure.rs', 'POSTPONED', POSTPONED_MS],
-])('%s has the same %s', (path, name, milliseconds) => {
-  const source = readFileSync(join(ROOT, path), 'utf8');
-  expect(source).toContain(`${name}: Duration = Duration::from_secs(${milliseconds / 1_000});`);
+test('the ingest postpones throttled messages for the time in the rules', () => {
+  const source = readFileSync(join(ROOT, 'crates/lifo-queue/src/ingest/backpressure.rs'), 'utf8');
+  expect(source).toContain(`POSTPONED: Duration = Duration::from_secs(${POSTPONED_MS / 1_000});`);
 });
 
 test('the error contains every broken rule and its remedy', () => {

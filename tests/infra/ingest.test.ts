@@ -22,8 +22,6 @@ describe('the ingest queue', () => {
       ingest: { functionTimeout: minutes(2), batchWindow: seconds(7) },
     });
     expect(queue(gathering).Properties.VisibilityTimeout).toBe(727);
-    const longer = Synthesized.queue({ ingest: { visibilityTimeout: minutes(5) } });
-    expect(queue(longer).Properties.VisibilityTimeout).toBe(300);
   });
 
   test('is the only queue that can use its dead-letter queue', () => {

@@ -6,7 +6,7 @@ import { settingsProblems } from '../../infra/tasks/rules';
 import { resolveSettings } from '../../infra/tasks/settings';
 import { ALARMS } from '../../infra/tasks/settings/alarms';
 import { INGEST } from '../../infra/tasks/settings/ingest';
-import { BREAKER, CODEL, GROUPS, PROCESSING } from '../../infra/tasks/settings/processing';
+import { CODEL, GROUPS, PROCESSING } from '../../infra/tasks/settings/processing';
 import { STREAM } from '../../infra/tasks/settings/stream';
 import { TASKS } from '../../infra/tasks/settings/tasks';
 import { TRACES } from '../../infra/tasks/settings/traces';
@@ -24,7 +24,6 @@ describe.each<
 >([
   ['a task queue', 'tasks', TASKS, ofTasks],
   ['a task queue', 'processing', PROCESSING, ofTasks],
-  ['a task queue', 'processing.breaker', BREAKER, ofTasks],
   ['a task queue', 'processing.codel', CODEL, ofTasks],
   ['a task queue', 'processing.groups', GROUPS, ofTasks],
   ['a task queue', 'stream', STREAM, ofTasks],

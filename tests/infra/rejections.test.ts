@@ -6,7 +6,7 @@ import { TaskRunner } from '../../infra/tasks/runners/task-runner';
 import { type PartialQueueSettings, resolveSettings } from '../../infra/tasks/settings';
 import { Synthesized } from './synthesis';
 
-const { seconds, minutes, millis, days } = Duration;
+const { seconds, minutes, millis } = Duration;
 
 function settingsRejected(settings: PartialQueueSettings): string[] {
   return settingsProblems(resolveSettings(settings)).map(({ setting }) => setting);
@@ -46,21 +46,6 @@ const REJECTED: [rule: string, settings: PartialQueueSettings, setting: string][
     'processor lease outlives the wait for the retry',
     { processing: { processorLease: seconds(61) } },
     'processing.processorLease',
-  ],
-  [
-    'event age that forbids the retry',
-    { processing: { maxEventAge: seconds(60) } },
-    'processing.maxEventAge',
-  ],
-  [
-    'event age shorter than timeout + wait',
-    { processing: { maxEventAge: seconds(179) } },
-    'processing.maxEventAge',
-  ],
-  [
-    'event age shorter than two retries',
-    { processing: { retryAttempts: 2, maxEventAge: seconds(419) } },
-    'processing.maxEventAge',
   ],
   ['a window of milliseconds', { stream: { batchWindow: millis(500) } }, 'stream.batchWindow'],
   ['backoff upside down', { tasks: { retryBase: minutes(6) } }, 'tasks.retryMax'],
@@ -139,15 +124,8 @@ const ACCEPTED: [limit: string, settings: PartialQueueSettings][] = [
     { processing: { heartbeat: seconds(5), processorLease: seconds(15) } },
   ],
   ['a lease as long as the wait for the retry', { processing: { processorLease: seconds(60) } }],
-  ['event age = timeout + wait', { processing: { maxEventAge: seconds(300) } }],
-  ['a minute of event age without a retry', { processing: { retryAttempts: 0, maxEventAge: seconds(60) } }],
-  ['a long lease without a retry', { processing: { retryAttempts: 0, processorLease: seconds(90) } }],
-  ["the stream's limits", { stream: { batchSize: 1, batchWindow: seconds(300), maxRecordAge: days(7) } }],
+  ["the stream's limits", { stream: { batchSize: 1, batchWindow: seconds(300) } }],
   ['no direct writers, with a longest expiry', { tasks: { allowDirectWrites: false, maxTtl: minutes(60) } }],
-  [
-    'a pause without effect, longer than the idle bound',
-    { processing: { breaker: { pauseAfter: seconds(600) } } },
-  ],
   ['an interval of two targets', codel(seconds(1), seconds(2))],
   ['a latency below the task timeout', { processing: { targetLatency: millis(29_999) } }],
   [
@@ -157,7 +135,7 @@ const ACCEPTED: [limit: string, settings: PartialQueueSettings][] = [
       tasks: { defaultTtl: minutes(60), successRetention: minutes(60) },
     },
   ],
-  ['no breaker', { processing: { breaker: { enabled: false, pauseAfter: minutes(60) } } }],
+  ['no breaker', { processing: { breaker: { enabled: false } } }],
   ['a rate in decimals', { processing: { ratePerSecond: 0.25 } }],
   ['a rate and the smallest burst', { processing: { ratePerSecond: 100, burst: 1 } }],
   ['an alarm beyond the default expiry', { alarms: { oldestPending: minutes(90) } }],
@@ -175,7 +153,7 @@ test('turns longer than the maximum timeout of a function are not told to raise 
     /Remedy: raise functionTimeout to at least 850 s \(at most 900 s\), or shorten turn/,
   );
   expect(turn(20)).toThrow(
-    /Remedy: shorten turn, taskTimeout or deadlineMargin: their sum can be at most 900 s, the maximum timeout/,
+    /Remedy: shorten turn or taskTimeout: the sum can be at most 900 s, the maximum timeout/,
   );
 });
 
@@ -191,7 +169,7 @@ test('the error contains every broken rule and its remedy', () => {
   expect(build).toThrow(InvalidConfiguration);
   expect(build).toThrow(/^test\/queue cannot work as configured:/);
   for (const part of [
-    /processing\.functionTimeout: turn \(90 s\) \+ taskTimeout \(30 s\) \+ deadlineMargin \(10 s\) = 130 s is more than the function's timeout of 120 s/,
+    /processing\.functionTimeout: turn \(90 s\) \+ taskTimeout \(30 s\) \+ 10 s = 130 s is more than the function's timeout of 120 s/,
     /Remedy: raise functionTimeout to at least 130 s/,
     /processing\.processorLease: three heartbeats of 10 s do not fit into a lease of 20 s/,
     /Remedy: lengthen processorLease to at least 30 s, or shorten heartbeat/,

@@ -1,6 +1,7 @@
 import { Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { RustFunction } from '../../shared/rust-function';
+import { maxEventAge } from '../rules';
 import type { RunnerBinding } from '../runners/binding';
 import { expiryBound, type QueueSettings } from '../settings';
 import { CONTROL_ITEM_ONLY, GROUPS_ITEM_ONLY } from '../task-table';
@@ -30,7 +31,10 @@ export class ProcessTasks extends RustFunction<'process-tasks'> {
       memorySize: processing.memorySize,
       logs: props.logs,
       reservedConcurrency: processing.unreservedConcurrency ? undefined : processing.reservedConcurrency,
-      async: { retryAttempts: processing.retryAttempts, maxEventAge: processing.maxEventAge },
+      async: {
+        retryAttempts: processing.retryAttempts,
+        maxEventAge: maxEventAge(processing.functionTimeout),
+      },
       partOfLoop: true,
       code: runner.code,
       network: runner.network,
@@ -56,7 +60,7 @@ function rateOf(perSecond: number | undefined, burst?: number) {
 export function processTasksSettings(settings: QueueSettings) {
   const { tasks, processing } = settings;
   const { functionTimeout, memorySize, reservedConcurrency, unreservedConcurrency, ...own } = processing;
-  const { retryAttempts, maxEventAge, ratePerSecond, burst, breaker, groups, ...same } = own;
+  const { retryAttempts, ratePerSecond, burst, breaker, groups, ...same } = own;
   return {
     ...same,
     groups: groups && {

@@ -1,24 +1,14 @@
 import { type Problem, problemIf } from '../../shared/problem';
 import { integer, ms, seconds, text } from '../../shared/ranges';
 import { rangeProblems } from '../../shared/setting';
-import { VISIBILITY_FACTOR } from '../../shared/visibility';
 import type { AlarmSettings } from '../settings/alarms';
-import {
-  ADMISSION,
-  INGEST,
-  leastVisibility,
-  MOST_HELD,
-  type ResolvedIngestSettings,
-} from '../settings/ingest';
+import { ADMISSION, INGEST, MOST_HELD, type ResolvedIngestSettings } from '../settings/ingest';
 
 /** Maximum Lambda batch size without a batching window. */
 const UNGATHERED_BATCH = 10;
 
 /** Number of concurrent batches with which Lambda starts if no maximum concurrency is set. */
 const FIRST_BATCHES = 5;
-
-/** Time from the report of `ingest-tasks` to its timeout: `REPORT_MARGIN` in `crates/lambda/src/config/tasks.rs`. */
-export const REPORT_MARGIN_MS = 1_000;
 
 /**
  * Maximum first visibility timeout of a message that was not written because DynamoDB throttled it, in milliseconds:
@@ -73,21 +63,9 @@ function batchProblems(ingest: ResolvedIngestSettings): Problem[] {
       'give the tasks that one invocation writes per second, more than 0, or omit it',
     ),
     problemIf(
-      ms(deadlineMargin) <= REPORT_MARGIN_MS,
-      'deadlineMargin',
-      `${text(deadlineMargin)} leaves no time between the last write and the report, which ingest-tasks ends ${seconds(REPORT_MARGIN_MS)} before its timeout`,
-      `make deadlineMargin longer than ${seconds(REPORT_MARGIN_MS)}; 5 s is enough`,
-    ),
-    problemIf(
-      working <= 0,
-      'deadlineMargin',
-      `a margin of ${text(deadlineMargin)} leaves no time to write within the timeout of ${text(functionTimeout)}`,
-      'make deadlineMargin shorter than functionTimeout; 5 s is enough',
-    ),
-    problemIf(
-      batchSize > writable,
+      working > 0 && batchSize > writable,
       'batchSize',
-      `${batchSize} messages are too many for one invocation: in ${seconds(working)} (functionTimeout - deadlineMargin) it writes ${writable} at expectedWritesPerSecond = ${expectedWritesPerSecond}, and SQS would redeliver the rest on every invocation`,
+      `${batchSize} messages are too many for one invocation: in ${seconds(working)} (functionTimeout - ${text(deadlineMargin)}) it writes ${writable} at expectedWritesPerSecond = ${expectedWritesPerSecond}, and SQS would redeliver the rest on every invocation`,
       `lower batchSize to at most ${writable}, or raise functionTimeout, or expectedWritesPerSecond if you have measured more`,
     ),
   ].filter(({ length }) => length > 0);
@@ -134,22 +112,13 @@ function pollerProblems({ provisionedPollers }: ResolvedIngestSettings): Problem
 }
 
 function visibilityProblems(ingest: ResolvedIngestSettings): Problem[] {
-  const { visibilityTimeout, functionTimeout, batchWindow, visibilityBase, visibilityMax } = ingest;
-  const needed = ms(leastVisibility(functionTimeout, batchWindow));
-  return [
-    ...problemIf(
-      ms(visibilityTimeout) < needed,
-      'visibilityTimeout',
-      `${text(visibilityTimeout)} is less than ${VISIBILITY_FACTOR} × functionTimeout (${text(functionTimeout)}) + batchWindow (${text(batchWindow)}): SQS would redeliver throttled batches while they are processed, and exhaust maxReceiveCount`,
-      `omit visibilityTimeout, raise it to at least ${seconds(needed)}, or shorten functionTimeout`,
-    ),
-    ...problemIf(
-      ms(visibilityBase) > ms(visibilityMax),
-      'visibilityMax',
-      `the longest time until a message is redelivered (${text(visibilityMax)}) is shorter than the first (${text(visibilityBase)})`,
-      'raise visibilityMax or lower visibilityBase',
-    ),
-  ];
+  const { visibilityBase, visibilityMax } = ingest;
+  return problemIf(
+    ms(visibilityBase) > ms(visibilityMax),
+    'visibilityMax',
+    `the longest time until a message is redelivered (${text(visibilityMax)}) is shorter than the first (${text(visibilityBase)})`,
+    'raise visibilityMax or lower visibilityBase',
+  );
 }
 
 function retentionProblems(ingest: ResolvedIngestSettings): Problem[] {
@@ -172,7 +141,7 @@ function retentionProblems(ingest: ResolvedIngestSettings): Problem[] {
       ms(retention) > ms(visibilityTimeout) && ms(retention) <= held,
       'retention',
       `${maxReceiveCount} attempts hide a message for ${seconds(held)} in total, and SQS deletes it after ${text(retention)}: it would be lost before it reached the dead-letter queue`,
-      `raise retention above ${seconds(held)}, or lower maxReceiveCount, visibilityTimeout or visibilityMax`,
+      `raise retention above ${seconds(held)}, or lower maxReceiveCount, functionTimeout or visibilityMax`,
     ),
   ];
 }
@@ -197,6 +166,6 @@ function alarmProblems(ingest: ResolvedIngestSettings, alarms: Required<AlarmSet
     ms(alarms.ingestDelay) <= ms(ingest.visibilityTimeout),
     'alarms.ingestDelay',
     `one failed attempt alone hides a message for ${text(ingest.visibilityTimeout)}: the alarm would fire although the retry may succeed`,
-    'make ingestDelay longer than ingest.visibilityTimeout, for example by a minute',
+    `make ingestDelay longer than ${text(ingest.visibilityTimeout)}, for example by a minute, or omit it`,
   );
 }

@@ -17,9 +17,9 @@ export interface AlarmSettings {
   readonly streamDelay?: Duration;
   /**
    * Age of the oldest message in the ingest queue above which the `ingest-delay` alarm fires, in whole seconds. The
-   * `ingest-stuck` alarm fires if the queue has had messages for this long and none was deleted. The value must
-   * exceed `ingest.visibilityTimeout`, because one failed attempt hides a message for that time.
-   * @default - 1 minute beyond ingest.visibilityTimeout
+   * `ingest-stuck` alarm fires if the queue has had messages for this long and none was deleted. One failed attempt
+   * hides a message for six times `ingest.functionTimeout` plus `ingest.batchWindow`, which the value must exceed.
+   * @default - 1 minute beyond the time that a failed attempt hides a message
    */
   readonly ingestDelay?: Duration;
   /**

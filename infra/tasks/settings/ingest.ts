@@ -1,5 +1,4 @@
 import { Duration } from 'aws-cdk-lib';
-import { definedOf } from '../../shared/defined';
 import { LONGEST_TIMEOUT_S } from '../../shared/ranges';
 import * as setting from '../../shared/setting';
 import { VISIBILITY_FACTOR } from '../../shared/visibility';
@@ -49,13 +48,12 @@ export interface IngestSettings {
    */
   readonly batchWindow?: Duration;
   /**
-   * Timeout of `ingest-tasks`.
+   * Timeout of `ingest-tasks`, which stops writing 5 s before. SQS redelivers messages that aren't written by then.
    * @default 30 seconds
    */
   readonly functionTimeout?: Duration;
   /**
-   * Time between the end of the last write and the timeout of `ingest-tasks`: more than 1 second, which it needs to
-   * report. SQS redelivers messages that aren't written by then.
+   * A setting of the previous release, without effect: one value is right for every queue. Remove it.
    * @default 5 seconds
    */
   readonly deadlineMargin?: Duration;
@@ -82,8 +80,7 @@ export interface IngestSettings {
    */
   readonly provisionedPollers?: ProvisionedPollers;
   /**
-   * Time for which SQS hides a received message: at least six times {@link functionTimeout} plus {@link batchWindow},
-   * as AWS recommends.
+   * A setting of the previous release, without effect: SQS hides a received message for as long as AWS recommends.
    * @default - six times functionTimeout plus batchWindow
    */
   readonly visibilityTimeout?: Duration;
@@ -154,16 +151,16 @@ export const INGEST = {
   batchWindow: setting.wholeSeconds(Duration.seconds(0), 0, 300, "Lambda's limit"),
   functionTimeout: setting.wholeSeconds(
     Duration.seconds(30),
-    1,
+    6,
     LONGEST_TIMEOUT_S,
-    'the maximum timeout of a function',
+    `ingest-tasks writes until 5 s before its timeout, and ${LONGEST_TIMEOUT_S} s is the maximum of a function`,
   ),
-  deadlineMargin: setting.duration(Duration.seconds(5), 0),
+  deadlineMargin: setting.former(Duration.seconds(5), 'it is 5 s'),
   memorySize: setting.integer(256, 128, 10_240, "Lambda's limit"),
   maxConcurrency: setting.integer(undefined, 2, 1_000, "Lambda's limit for SQS"),
   reservedConcurrency: setting.integer(undefined, 1, 1_000_000),
   provisionedPollers: setting.free(undefined),
-  visibilityTimeout: setting.wholeSeconds(undefined, 1, LONGEST_VISIBILITY_S, "SQS's limit, 12 hours"),
+  visibilityTimeout: setting.former(undefined, 'it is six times functionTimeout plus batchWindow'),
   maxReceiveCount: setting.integer(
     10,
     LEAST_RECEIVES,
@@ -204,11 +201,11 @@ export function leastVisibility(functionTimeout: Duration, batchWindow: Duration
 /** Fills in the defaults. An explicit `undefined` is treated as omitted. */
 export function resolveIngestSettings(given: IngestSettings): ResolvedIngestSettings {
   const { admission, ...same } = given;
-  const settings = { ...setting.defaultsOf(INGEST), ...definedOf(same) };
+  const settings = setting.withDefaults(INGEST, same);
   return {
     ...(given.provisionedPollers === undefined && { maxConcurrency: 10 }),
     visibilityTimeout: leastVisibility(settings.functionTimeout, settings.batchWindow),
     ...settings,
-    ...(admission && { admission: { ...setting.defaultsOf(ADMISSION), ...definedOf(admission) } }),
+    ...(admission && { admission: setting.withDefaults(ADMISSION, admission) }),
   };
 }

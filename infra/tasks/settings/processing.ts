@@ -17,7 +17,7 @@ export interface BreakerSettings {
   readonly enabled?: boolean;
   /**
    * A setting of the previous release, without effect: a long outage no longer pauses the queue. Remove it.
-   * @default - 8 minutes, or 80 % of maxIdleTurns × turn if that is shorter
+   * @default 8 minutes
    */
   readonly pauseAfter?: Duration;
 }
@@ -94,12 +94,12 @@ export interface ProcessingSettings {
    */
   readonly taskTimeout?: Duration;
   /**
-   * Time before the function's deadline at which every task must be settled or returned.
+   * A setting of the previous release, without effect: one value is right for every queue. Remove it.
    * @default 10 seconds
    */
   readonly deadlineMargin?: Duration;
   /**
-   * Timeout of the function: at least turn + taskTimeout + deadlineMargin. With more time, long runs do not delay the
+   * Timeout of the function: at least turn + taskTimeout + 10 s, in which the function returns unfinished tasks. With more time, long runs do not delay the
    * tasks behind them at the end of a turn.
    * @default 4 minutes
    */
@@ -142,14 +142,13 @@ export interface ProcessingSettings {
    */
   readonly unreservedConcurrency?: boolean;
   /**
-   * Number of times that Lambda retries a failed asynchronous invocation: 0, 1 or 2.
+   * A setting of the previous release, without effect: the sweep replaces a lost wake-up. Remove it.
    * @default 1
    */
   readonly retryAttempts?: number;
   /**
-   * How long Lambda keeps an asynchronous event. Lambda waits one minute before the first retry, so a value of one
-   * minute would prevent the retry.
-   * @default 5 minutes
+   * A setting of the previous release, without effect: Lambda keeps a wake-up for as long as a retry needs. Remove it.
+   * @default - 5 minutes, or 1 minute beyond functionTimeout if that is longer
    */
   readonly maxEventAge?: Duration;
   /**
@@ -168,7 +167,7 @@ export interface ProcessingSettings {
    */
   readonly indexLag?: Duration;
   /**
-   * Number of consecutive turns without a settled task after which tail calls end. The sweep then wakes the queue.
+   * A setting of the previous release, without effect: one value is right for every queue. Remove it.
    * @default 10
    */
   readonly maxIdleTurns?: number;
@@ -228,12 +227,14 @@ const LOWEST_RATE = 0.001;
 /** Maximum rate, far above a queue's throughput. A higher limit has no effect, so it is probably a mistake. */
 const HIGHEST_RATE = 1_000_000;
 
+const NO_PAUSE = 'the queue no longer pauses itself, it only probes during an outage';
+
 /** Defaults and ranges of {@link ProcessingSettings}. */
 export const PROCESSING = {
   order: setting.free<TaskOrder>('newest-first'),
   turn: setting.duration(Duration.seconds(60), 1),
   taskTimeout: setting.duration(Duration.seconds(30), 1),
-  deadlineMargin: setting.duration(Duration.seconds(10), 0),
+  deadlineMargin: setting.former(Duration.seconds(10), 'it is 10 s'),
   functionTimeout: setting.wholeSeconds(
     Duration.minutes(4),
     1,
@@ -249,30 +250,23 @@ export const PROCESSING = {
   ),
   ratePerSecond: { fallback: undefined, bounds: [LOWEST_RATE, HIGHEST_RATE], problems: rateProblems },
   burst: setting.integer(undefined, 1, HIGHEST_RATE),
-  reservedConcurrency: setting.free(2),
+  reservedConcurrency: setting.former(2, 'process-tasks reserves 2 units'),
   unreservedConcurrency: setting.free<boolean>(false),
-  retryAttempts: setting.integer(1, 0, 2, "Lambda's limit"),
-  maxEventAge: setting.wholeSeconds(Duration.minutes(5), 60, 21_600, "Lambda's limit"),
+  retryAttempts: setting.former(1, 'Lambda retries a failed invocation once'),
+  maxEventAge: setting.former(undefined, 'it is at least 5 minutes, and 1 minute more than functionTimeout'),
   processorLease: setting.duration(Duration.seconds(20), 1),
   heartbeat: setting.duration(Duration.seconds(5), 1),
   indexLag: setting.duration(Duration.seconds(2), 0),
-  maxIdleTurns: setting.integer(10, 1, 100_000),
-  clockSkew: setting.free(Duration.seconds(2)),
-  pause: setting.duration(Duration.minutes(5), 1),
+  maxIdleTurns: setting.former(10, 'it is 10'),
+  clockSkew: setting.former(Duration.seconds(2), 'it is 2 s'),
+  pause: setting.former(Duration.minutes(5), NO_PAUSE),
   breaker: setting.free(undefined),
   codel: setting.free(undefined),
   groups: setting.free(undefined),
   targetLatency: setting.duration(undefined, 1),
-  notificationMarker: setting.free(Duration.seconds(10)),
+  notificationMarker: setting.former(Duration.seconds(10), 'it is 10 s'),
   loggedSuccesses: setting.share(1),
 } as const satisfies setting.Declarations<ProcessingSettings>;
-
-/** The values of former settings, whatever the app sets. */
-export const PROCESSING_CONSTANTS = {
-  reservedConcurrency: PROCESSING.reservedConcurrency.fallback,
-  clockSkew: PROCESSING.clockSkew.fallback,
-  notificationMarker: PROCESSING.notificationMarker.fallback,
-};
 
 /** Ranges of {@link GroupSettings}. */
 export const GROUPS = {
@@ -284,7 +278,7 @@ export const GROUPS = {
 /** Defaults and ranges of {@link BreakerSettings}. */
 export const BREAKER = {
   enabled: setting.free<boolean>(true),
-  pauseAfter: setting.wholeSeconds(undefined, 1),
+  pauseAfter: setting.former(Duration.minutes(8), NO_PAUSE),
 } as const satisfies setting.Declarations<BreakerSettings>;
 
 /** Ranges of {@link CodelSettings}. */

@@ -14,12 +14,12 @@ export interface StreamSettings {
    */
   readonly batchWindow?: Duration;
   /**
-   * Maximum number of times that Lambda retries a failed batch: 0 to 10,000.
+   * A setting of the previous release, without effect: the sweep replaces a lost wake-up. Remove it.
    * @default 5
    */
   readonly retryAttempts?: number;
   /**
-   * Age above which Lambda skips a record and sends its sequence number to the failure queue: 1 minute to 7 days.
+   * A setting of the previous release, without effect: the sweep replaces a lost wake-up. Remove it.
    * @default 10 minutes
    */
   readonly maxRecordAge?: Duration;
@@ -29,8 +29,8 @@ export interface StreamSettings {
 export const STREAM = {
   batchSize: setting.integer(100, 1, 10_000, "Lambda's limit for DynamoDB streams"),
   batchWindow: setting.wholeSeconds(Duration.seconds(0), 0, 300, "Lambda's limit"),
-  retryAttempts: setting.integer(5, 0, 10_000, "Lambda's limit"),
-  maxRecordAge: setting.wholeSeconds(Duration.minutes(10), 60, 604_800, "Lambda's limit"),
+  retryAttempts: setting.former(5, 'Lambda retries a failed batch 5 times'),
+  maxRecordAge: setting.former(Duration.minutes(10), 'trigger skips records that are older than 10 minutes'),
 } as const satisfies setting.Declarations<StreamSettings>;
 
 /** Presets of {@link StreamSettings}. */
