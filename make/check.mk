@@ -29,7 +29,7 @@ e2e: synth-local build-freshq ## run the end-to-end tests of the templates on lo
 
 # The tests on DynamoDB, without those of the in-memory store. They are compiled before the engine starts.
 ON_DYNAMODB := --profile dynamodb-local --test consistent --test desk --test errors --test foreign_items --test intake --test joins --test lanes \
-  --test matchers --test model --test operate --test retries --test services --test stores --test sweeps --test turns --test unreadable --test wakes
+  --test matchers --test operate --test reference --test retries --test services --test stores --test sweeps --test turns --test unreadable --test wakes
 .PHONY: test-dynamodb-local
 test-dynamodb-local: check-rust $(DYNAMODB_LOCAL) ## run the tests of the tables on DynamoDB Local, AWS's own engine; installs Java from Debian if it is missing
 	$(NEXTEST) $(ON_DYNAMODB) --no-run

@@ -8,7 +8,7 @@
 //! | [`tally`] | invariants that hold for every table at all times |
 //! | [`world`] | a queue, a fixed clock, and a recording publisher |
 //! | [`watched`] | a store that records reads and can inject changes |
-//! | [`model`] | a reference queue, and a state machine that compares the stores with it |
+//! | [`reference`] | a reference queue, and a state machine that compares the stores with it |
 //! | [`contended`] | transaction conflicts, in an order determined by a seed |
 //! | [`game`] | one run of processes with conflicting transactions, and a batch of such runs |
 #![allow(
@@ -19,7 +19,7 @@
 
 pub mod contended;
 pub mod game;
-pub mod model;
+pub mod reference;
 pub mod rows;
 pub mod tally;
 pub mod watched;

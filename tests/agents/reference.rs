@@ -10,7 +10,7 @@
 //! |---|---|
 //! | [`rule`] | every possible outcome of a request, with a name |
 //! | [`operation`] | requests and responses |
-//! | [`mod@reference`] | the reference model |
+//! | [`queue`] | the reference queue |
 //! | [`machine`], [`draw`] | which requests are drawn in which state |
 //! | [`subject`] | the queue under test |
 //! | [`ledger`] | checks that do not depend on the reference |
@@ -21,6 +21,6 @@ pub mod hold;
 pub mod ledger;
 pub mod machine;
 pub mod operation;
-pub mod reference;
+pub mod queue;
 pub mod rule;
 pub mod subject;

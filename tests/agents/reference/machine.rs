@@ -10,7 +10,7 @@ use proptest_state_machine::ReferenceStateMachine;
 
 use super::draw;
 use super::operation::{Operation, Response, Wish};
-use super::reference::Reference;
+use super::queue::Reference;
 use super::rule::Rule;
 use crate::NOW;
 

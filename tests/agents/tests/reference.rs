@@ -1,15 +1,15 @@
 //! The queue on every store behaves like the reference.
 //!
 //! Each test prints its counts. `FRESHQ_SOAK=1` runs ten times as many sequences. The seeds of
-//! failures are kept in `model.regressions` next to this file and run first.
+//! failures are kept in `reference.regressions` next to this file and run first.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 use std::sync::Arc;
 
 use agent_queue::store::memory::MemoryStore;
-use agents::model::hold::hold;
-use agents::model::rule::Rule;
-use agents::model::subject::{Seen, Subject};
+use agents::reference::hold::hold;
+use agents::reference::rule::Rule;
+use agents::reference::subject::{Seen, Subject};
 use agents::{embedded, store_of};
 use sequences::{Figures, Plan};
 use simulator::engine::Engine;

@@ -20,7 +20,7 @@ use aws_sdk_dynamodb::Client;
 use uuid::Uuid;
 
 use super::operation::{Operation, Response, Wish};
-use super::reference::{ANSWER, LEASE, MAX_WAIT, answers, table};
+use super::queue::{ANSWER, LEASE, MAX_WAIT, answers, table};
 use crate::rows::{self, Row, Rows};
 use crate::world::Recorder;
 
