@@ -8,7 +8,7 @@ use agent_queue::agent::{Agent, AgentState, AgentStatus, IdleStatus, Ticket};
 use agent_queue::agent_lifecycle::Changed;
 use agent_queue::call::{Assignment, Call, CallState, OutboxEvent};
 use agent_queue::enqueue::Enqueued;
-use agent_queue::matcher::Matched;
+use agent_queue::matching::one_call::Matched;
 use agent_queue::name::CallId;
 use agent_queue::profile::Profile;
 use agent_queue::publish::{PublishError, Published, Publisher};

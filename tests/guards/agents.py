@@ -96,7 +96,7 @@ AGENT_GUARDS = guards_of(
                 "if current == call && (self.ticket == ticket || self.ticket != ticket) =>\n            {\n                Ok(self.to(AgentState::AttendingCall",
             ),
         },
-        f"{_CORE}/matcher.rs": {
+        f"{_CORE}/matching/one_call.rs": {
             "skip the search for an agent after queueing a call": (
                 "Outcome::Done => self.look_again(call, true).await,",
                 "Outcome::Done => Ok(Matched { state: CallState::Pending, assignments: vec![], queued: true, expired: 0, cut_short: false }),",
@@ -122,7 +122,7 @@ AGENT_GUARDS = guards_of(
                 "        (Change::of(steps), assignment)",
             ),
         },
-        f"{_CORE}/serve.rs": {
+        f"{_CORE}/matching/line.rs": {
             "assign an expired call": (
                 "        if self.is_too_old(call) {\n            return self.expire_first",
                 "        if self.is_too_old(call) && call.sequence == u128::MAX {\n            return self.expire_first",
@@ -136,13 +136,13 @@ AGENT_GUARDS = guards_of(
                 "        while !self.is_over() || !served.assignments.is_empty() {",
             ),
         },
-        f"{_CORE}/meet.rs": {
+        f"{_CORE}/matching/first_agent.rs": {
             "keep an outdated entry": (
                 ".partition(|entry| outdated.contains(entry));",
                 ".partition(|entry| outdated.contains(entry) && entry.agent_name.is_empty());",
             ),
         },
-        f"{_CORE}/lane.rs": {
+        f"{_CORE}/matching/lane.rs": {
             "continue with a group after a failure": (
                 """            results.push(batch.passed_on(one(call).await));
             if results.last().is_some_and(Result::is_err) || self.is_over() {""",
@@ -170,7 +170,7 @@ AGENT_GUARDS = guards_of(
                 "        if self\n            .store\n            .calls_in_line(&call.criteria, 1)\n            .await?\n            .len()\n            > 1\n        {",
             ),
         },
-        f"{_CORE}/lane/view.rs": {
+        f"{_CORE}/matching/lane/view.rs": {
             "skip any number of lost agents": (
                 "            .take(most)\n",
                 "            .take(most + self.lost.len())\n",
@@ -196,7 +196,7 @@ AGENT_GUARDS = guards_of(
                 "        let (queue, deadline) = (&self.queue, deadline + Duration::from_secs(86_400));",
             ),
         },
-        f"{_CORE}/lines.rs": {
+        f"{_CORE}/matching/lines.rs": {
             "end the sweep of the lines at the first failure": (
                 "                Err(error) => errors.push(error),",
                 "                Err(error) => {\n                    errors.push(error);\n                    break;\n                }",

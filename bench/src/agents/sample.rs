@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Mutex;
 
-use agent_queue::lane::pause;
+use agent_queue::matching::lane::pause;
 use futures::future::try_join_all;
 use simulator::conflicts::{Conflicts, Key};
 use simulator::sync::lock;

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::agent_lifecycle::Changed;
 use crate::call::{Assignment, Call, CallState};
-use crate::matcher::Cancel;
+use crate::matching::one_call::Cancel;
 use crate::name::AgentId;
 use crate::publish::{Published, Publisher};
 use crate::queue::{AgentQueue, QueueError};

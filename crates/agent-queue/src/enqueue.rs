@@ -4,7 +4,7 @@
 //! transaction. If no call matches, the agent joins the queues and the process reads the calls
 //! again. Both sides write first and then read with strong consistency. An agent joins its queues
 //! before its process reads the calls, and a call joins its line before its process reads the
-//! agents ([`matcher`](crate::matcher)). If these operations overlap, the later writer sees the
+//! agents ([`matching`](crate::matching)). If these operations overlap, the later writer sees the
 //! earlier write. If a process crashes between its write and its read, the sweep repeats the read.
 
 use std::time::Duration;
@@ -15,10 +15,10 @@ use futures::{StreamExt, stream};
 use crate::agent::{Agent, AgentState};
 use crate::agent_lifecycle::Changed;
 use crate::call::{Assignment, Call};
-use crate::meet::{MatchOutcome, TryOutcome};
+use crate::matching::first_agent::{MatchOutcome, TryOutcome};
+use crate::matching::line::Served;
 use crate::name::AgentId;
 use crate::queue::{AgentQueue, Result};
-use crate::serve::Served;
 use crate::store::Line;
 use crate::time::Micros;
 use crate::transaction::Change;

@@ -15,8 +15,7 @@
 //! | [`queue`] | the queue: settings, commits and retries |
 //! | [`agent_lifecycle`] | register, become available, leave, extend, finish, list |
 //! | [`enqueue`] | assigns a pending call to an available agent, or adds the agent to all its queues |
-//! | [`matcher`] | assigns a call to an agent, sets it to pending, or expires it |
-//! | [`lane`] | concurrently assigns the new calls with the same criteria in one batch |
+//! | [`matching`] | matches calls with agents: one call, the new calls of a batch, or the pending calls |
 //! | [`publish`] | publishes assignments to the topic, and sends expired calls to the dead-letter queue |
 //! | [`aws`] | the topic and the dead-letter queue on SNS and SQS |
 //! | [`sweep`] | ends expired call leases, expires and assigns pending calls, publishes remaining events |
@@ -39,10 +38,7 @@ pub mod dimension;
 pub mod enqueue;
 mod gate;
 pub mod intake;
-pub mod lane;
-mod lines;
-pub mod matcher;
-mod meet;
+pub mod matching;
 pub mod name;
 mod open_lines;
 mod patience;
@@ -51,7 +47,6 @@ pub mod publish;
 pub mod queue;
 pub mod schema;
 pub mod seed;
-mod serve;
 pub mod store;
 pub mod sweep;
 pub mod time;

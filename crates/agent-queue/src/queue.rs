@@ -18,7 +18,7 @@ use crate::transaction::Change;
 use crate::window::Windows;
 
 /// The filtered queue, on any store. Its operations are in [`agent_lifecycle`](crate::agent_lifecycle),
-/// [`enqueue`](crate::enqueue), [`matcher`](crate::matcher) and [`sweep`](crate::sweep).
+/// [`enqueue`](crate::enqueue), [`matching`](crate::matching) and [`sweep`](crate::sweep).
 #[derive(Clone)]
 pub struct AgentQueue {
     pub(crate) store: Arc<dyn AgentStore>,

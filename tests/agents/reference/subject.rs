@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use agent_queue::agent::{Agent, Ticket};
 use agent_queue::agent_lifecycle::Changed;
 use agent_queue::call::{Assignment, Call, CallState, OutboxEntry};
-use agent_queue::matcher::Cancel;
+use agent_queue::matching::one_call::Cancel;
 use agent_queue::name::CallId;
 use agent_queue::queue::{AgentQueue, Settings};
 use agent_queue::store::{AgentStore, Order};

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use agent_queue::call::{Call, CallState};
-use agent_queue::lane::Batch;
+use agent_queue::matching::lane::Batch;
 use agent_queue::queue::Settings;
 use agent_queue::store::{AgentStore, Order};
 use agent_queue::transaction::Change;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agent_queue::call::CallState;
-use agent_queue::lane::Batch;
+use agent_queue::matching::lane::Batch;
 use agent_queue::queue::{AgentQueue, QueueError, Settings};
 use agent_queue::store::memory::MemoryStore;
 use agent_queue::store::{AgentStore, Committed, StoreError};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use agent_queue::agent::AgentStatus;
 use agent_queue::call::CallState;
-use agent_queue::lane::Batch;
+use agent_queue::matching::lane::Batch;
 use agent_queue::schema::STRIPES;
 use agent_queue::transaction::{agent_key, striped};
 use agents::world::{World, pairs};

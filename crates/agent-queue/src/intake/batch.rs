@@ -20,8 +20,8 @@ use tokio::time::{Instant, timeout_at};
 
 use super::read;
 use crate::call::{Call, CallState};
-use crate::lane::Batch;
-use crate::matcher::Matched;
+use crate::matching::lane::Batch;
+use crate::matching::one_call::Matched;
 use crate::publish::{PublishError, Published, Publisher};
 use crate::queue::AgentQueue;
 use crate::time::Micros;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use agent_queue::agent::{AgentStatus, Ticket};
 use agent_queue::agent_lifecycle::Changed;
 use agent_queue::call::{Assignment, CallState, OutboxEvent};
-use agent_queue::matcher::Cancel;
+use agent_queue::matching::one_call::Cancel;
 use agent_queue::queue::{AgentQueue, QueueError};
 use agent_queue::store::{AgentStore, Committed};
 use agent_queue::sweep::CLOCK_SKEW;

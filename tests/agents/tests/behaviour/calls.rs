@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use agent_queue::agent::AgentStatus;
 use agent_queue::call::CallState;
-use agent_queue::matcher::Cancel;
+use agent_queue::matching::one_call::Cancel;
 use agents::call_id;
 use agents::world::{World, pairs};
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use agent_queue::agent::IdleStatus;
 use agent_queue::agent_lifecycle::Changed;
 use agent_queue::call::{Call, CallState};
-use agent_queue::lane::Batch;
+use agent_queue::matching::lane::Batch;
 use agent_queue::queue::{AgentQueue, Patience, QueueError};
 use agent_queue::store::{AgentStore, Committed};
 use agent_queue::sweep::CLOCK_SKEW;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use agent_queue::agent::{AgentStatus, IdleStatus, Ticket};
 use agent_queue::call::CallState;
-use agent_queue::lane::Batch;
+use agent_queue::matching::lane::Batch;
 use agent_queue::store::{AgentStore, Order};
 use agent_queue::transaction::{Change, QueueEntry, Step};
 use agents::watched::{Outcome, Watch, watched};

@@ -2,7 +2,7 @@
 
 use crate::call::{Assignment, Call};
 use crate::criteria::Criteria;
-use crate::meet::{MatchOutcome, call_there};
+use crate::matching::first_agent::{MatchOutcome, call_there};
 use crate::name::CallId;
 use crate::queue::{AgentQueue, Outcome, QueueError, Result};
 use crate::transaction::{Before, Change};

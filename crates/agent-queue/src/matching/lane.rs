@@ -24,8 +24,8 @@ pub use self::batch::Batch;
 use self::view::{Pick, View};
 use crate::call::{Call, CallRecord};
 use crate::criteria::Criteria;
-use crate::matcher::{Matched, assigned};
-use crate::meet::{MatchOutcome, PARALLEL_READS, TryOutcome};
+use crate::matching::first_agent::{MatchOutcome, PARALLEL_READS, TryOutcome};
+use crate::matching::one_call::{Matched, assigned};
 use crate::queue::{AgentQueue, Result};
 use crate::transaction::Before;
 

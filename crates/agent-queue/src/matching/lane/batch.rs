@@ -7,7 +7,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::agent::Ticket;
 use crate::call::Assignment;
-use crate::matcher::Matched;
+use crate::matching::one_call::Matched;
 use crate::queue::Result;
 
 #[derive(Debug, Default)]

@@ -8,10 +8,10 @@ use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::call::Call;
 use crate::criteria::Criteria;
-use crate::meet::PARALLEL_READS;
+use crate::matching::first_agent::PARALLEL_READS;
+use crate::matching::line::Served;
 use crate::open_lines::MAX_LINES;
 use crate::queue::{AgentQueue, QueueError, Result};
-use crate::serve::Served;
 use crate::store::Line;
 
 /// Time after which an empty line is closed if no process opens it again. This is twice the time

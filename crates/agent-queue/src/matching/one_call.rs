@@ -2,15 +2,15 @@
 //!
 //! A call joins the line of its criteria, and then the line is served. If a match and an enqueue
 //! overlap, the later writer sees both. The call queue delivers calls with the same criteria to one
-//! process at a time, so they are matched before they join a line ([`lane`](crate::lane)).
+//! process at a time, so they are matched before they join a line ([`lane`](crate::matching::lane)).
 
 use crate::agent::Agent;
 use crate::agent_lifecycle::{ROUNDS, contended};
 use crate::call::{Assignment, Call, CallRecord, CallState, OutboxEntry};
-use crate::meet::call_there;
+use crate::matching::first_agent::call_there;
+use crate::matching::line::Served;
 use crate::name::CallId;
 use crate::queue::{AgentQueue, Outcome, Result};
-use crate::serve::Served;
 use crate::store::StoreError;
 use crate::transaction::{Before, CallLease, Change};
 
