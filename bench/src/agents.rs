@@ -9,7 +9,7 @@ mod crowd;
 mod figures;
 mod mode;
 mod process;
-mod sample;
+mod published;
 mod scene;
 mod source;
 mod stage;
@@ -100,7 +100,7 @@ fn measure(arguments: &Arguments, mode: Mode, matchers: usize) -> Result<Figure,
         let sample = mean(runs, |run| {
             let conditions = conditions(Truth::Memory, write_limit, run);
             let crowd = Crowd::draw(mode, run);
-            in_virtual_time(run, sample::play(conditions, matchers, &crowd))
+            in_virtual_time(run, published::play(conditions, matchers, &crowd))
         });
         Ok::<_, Error>(Some(sample?.rate))
     };
