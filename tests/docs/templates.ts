@@ -79,7 +79,7 @@ export function variablesPage(): string {
   return pages(
     `# Environment variables
 
-Generated from the templates of \`prod\` and from \`crates/lambda\` by \`make docs\`. The constructs set these variables. You
+Generated from the templates of \`prod\` and from \`crates/functions\` by \`make docs\`. The constructs set these variables. You
 change the [settings](settings.md), never the variables. A function rejects missing and malformed variables at its start, all of
 them together.
 
@@ -115,10 +115,10 @@ function variables(template: Synthesized, name: string): string[] {
   return [...new Set([...given, ...known])].filter((variable) => MEANINGS.has(variable));
 }
 
-/** Meaning of each environment variable, from `crates/lambda`. */
+/** Meaning of each environment variable, from `crates/functions`. */
 const MEANINGS = new Map(
   [
-    ...readFileSync(join(ROOT, 'crates', 'lambda', 'src', 'config', 'variable.rs'), 'utf8').matchAll(
+    ...readFileSync(join(ROOT, 'crates', 'functions', 'src', 'config', 'variable.rs'), 'utf8').matchAll(
       /^\s+([A-Z_]+): "((?:[^"\\]|\\.)*)",$/gm,
     ),
   ].map(([, name = '', meaning = '']) => [name, meaning.replaceAll('\\"', '"')]),

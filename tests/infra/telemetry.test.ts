@@ -33,7 +33,7 @@ const QUEUES: readonly Telemetry[] = [
     queries: TASK_QUERIES,
     sources: [
       'crates/lifo-queue',
-      'crates/lambda/src',
+      'crates/functions/src',
       ...Object.keys(ENVIRONMENT).map((fn) => `lambdas/${fn}`),
     ],
   },

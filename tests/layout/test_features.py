@@ -31,5 +31,5 @@ def test_builds_of_the_functions_and_of_the_workspace_share_their_crates() -> No
 def test_a_runner_outside_of_the_repository_does_not_compile_the_agents_queue() -> None:
     names = {name for name, _ in features("--package", "freshq-runner")}
 
-    assert {"lambda", "lifo-queue"} <= names
+    assert {"functions", "lifo-queue"} <= names
     assert "agent-queue" not in names

@@ -22,8 +22,8 @@
 //! [`Task`] has public fields, so a test of your runner can build one.
 
 pub use async_trait::async_trait;
-pub use lambda::process_tasks::{ConfiguredRunner, Start, serve};
-pub use lambda::{Error, Failure};
+pub use functions::process_tasks::{ConfiguredRunner, Start, serve};
+pub use functions::{Error, Failure};
 pub use lifo_queue::process::ProcessSettings;
 pub use lifo_queue::runner::config::{RunnerConfig, RunnerConfigError};
 pub use lifo_queue::runner::{Outcome, TaskRunner};

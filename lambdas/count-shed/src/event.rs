@@ -4,7 +4,7 @@
 //! block the others.
 
 use aws_lambda_events::streams::{DynamoDbBatchItemFailure, DynamoDbEventResponse};
-use lambda::event::EventError;
+use functions::event::EventError;
 use lifo_queue::ended::EndedTask;
 use lifo_queue::schema::REVIVED;
 use lifo_queue::shed::{NotShed, ShedTask};

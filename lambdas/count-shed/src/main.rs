@@ -12,17 +12,17 @@ mod event;
 use std::sync::Arc;
 
 use aws_lambda_events::streams::DynamoDbEventResponse;
-use lambda::config::{self, CountShed};
-use lambda::telemetry::metrics::Metrics;
-use lambda::{Context, Failure, Handler, aws};
+use functions::config::{self, CountShed};
+use functions::telemetry::metrics::Metrics;
+use functions::{Context, Failure, Handler, aws};
 use lifo_queue::shed::sqs::SqsShedSink;
 use lifo_queue::shed::{ShedCounter, ShedSink};
 use serde_json::Value;
 
 use self::bus::Bus;
 
-fn main() -> Result<(), lambda::Error> {
-    lambda::serve(1, start())
+fn main() -> Result<(), functions::Error> {
+    functions::serve(1, start())
 }
 
 struct Counts {

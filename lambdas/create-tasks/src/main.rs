@@ -7,10 +7,10 @@ mod response;
 
 use std::sync::Arc;
 
-use lambda::config::{self, CreateTasks, CreateTasksSettings};
-use lambda::telemetry::metrics::Metrics;
-use lambda::telemetry::traces;
-use lambda::{Context, Failure, Handler, aws};
+use functions::config::{self, CreateTasks, CreateTasksSettings};
+use functions::telemetry::metrics::Metrics;
+use functions::telemetry::traces;
+use functions::{Context, Failure, Handler, aws};
 use lifo_queue::create::request::{self, Request};
 use lifo_queue::create::{CreateReport, Creator};
 use lifo_queue::store::dynamodb::DynamoStore;
@@ -21,8 +21,8 @@ use serde_json::value::RawValue;
 use crate::http::{HttpRequest, HttpResponse};
 use crate::response::Response;
 
-fn main() -> Result<(), lambda::Error> {
-    lambda::serve(1, start())
+fn main() -> Result<(), functions::Error> {
+    functions::serve(1, start())
 }
 
 struct Creates {

@@ -1,6 +1,6 @@
 //! The response to the caller of `create-tasks`.
 
-use lambda::Failure;
+use functions::Failure;
 use lifo_queue::create::CreateReport;
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 //! Parses the event of `ingest-tasks`, a batch from an SQS standard queue.
 
-use lambda::event::EventError;
-use lambda::sqs::{self, Message};
+use functions::event::EventError;
+use functions::sqs::{self, Message};
 use lifo_queue::ingest::Delivery;
 use lifo_queue::time::Millis;
 use serde_json::Value;

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aws_lambda_events::sqs::SqsBatchResponse;
-use lambda::config::{self, IngestTasks};
-use lambda::telemetry::metrics::Metrics;
-use lambda::telemetry::traces;
-use lambda::{Context, Failure, Handler, aws, sqs};
+use functions::config::{self, IngestTasks};
+use functions::telemetry::metrics::Metrics;
+use functions::telemetry::traces;
+use functions::{Context, Failure, Handler, aws, sqs};
 use lifo_queue::ingest::sqs::SqsIngestQueue;
 use lifo_queue::ingest::{Deadlines, Ingest, IngestReport};
 use lifo_queue::shed::sqs::SqsShedSink;
@@ -23,8 +23,8 @@ use lifo_queue::time::SystemClock;
 use lifo_queue::trace::Tracer;
 use serde_json::Value;
 
-fn main() -> Result<(), lambda::Error> {
-    lambda::serve(1, start())
+fn main() -> Result<(), functions::Error> {
+    functions::serve(1, start())
 }
 
 struct Ingests {

@@ -2,8 +2,8 @@
 
 use agent_queue::intake::Delivery;
 use agent_queue::time::Micros;
-use lambda::event::EventError;
-use lambda::sqs::{self, Message};
+use functions::event::EventError;
+use functions::sqs::{self, Message};
 use serde_json::Value;
 
 const FIFO: &str = "messages of an SQS FIFO queue";

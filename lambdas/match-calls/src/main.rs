@@ -8,14 +8,14 @@ use agent_queue::intake::sqs::SqsCallQueue;
 use agent_queue::intake::{Intake, MARGIN};
 use agent_queue::queue::AgentQueue;
 use aws_lambda_events::sqs::SqsBatchResponse;
-use lambda::agents::{self, Agents};
-use lambda::config::{self, MatchCalls};
-use lambda::telemetry::metrics::Metrics;
-use lambda::{Context, Failure, Handler, sqs};
+use functions::agents::{self, Agents};
+use functions::config::{self, MatchCalls};
+use functions::telemetry::metrics::Metrics;
+use functions::{Context, Failure, Handler, sqs};
 use serde_json::Value;
 
-fn main() -> Result<(), lambda::Error> {
-    lambda::serve(1, start())
+fn main() -> Result<(), functions::Error> {
+    functions::serve(1, start())
 }
 
 struct Matches {

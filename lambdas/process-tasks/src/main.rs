@@ -2,8 +2,8 @@
 //! `TASK_RUNNER` describes. A binary with your own runner differs only in this closure, as
 //! `examples/custom-runner` shows.
 
-use lambda::process_tasks;
+use functions::process_tasks;
 
-fn main() -> Result<(), lambda::Error> {
+fn main() -> Result<(), functions::Error> {
     process_tasks::serve(async |start| Ok(start.configured_runner()?))
 }

@@ -7,18 +7,18 @@ use std::time::Duration;
 use agent_queue::aws::AwsPublisher;
 use agent_queue::queue::AgentQueue;
 use agent_queue::sweep::SweepReport;
-use lambda::agents::{self, Agents};
-use lambda::config::{self, variable};
-use lambda::telemetry::metrics::Metrics;
-use lambda::{Context, Failure, Handler, sqs};
+use functions::agents::{self, Agents};
+use functions::config::{self, variable};
+use functions::telemetry::metrics::Metrics;
+use functions::{Context, Failure, Handler, sqs};
 use serde_json::Value;
 
 /// Time reserved before the function's deadline to finish the current read or batch of messages and
 /// to report.
 const MARGIN: Duration = Duration::from_secs(9);
 
-fn main() -> Result<(), lambda::Error> {
-    lambda::serve(1, start())
+fn main() -> Result<(), functions::Error> {
+    functions::serve(1, start())
 }
 
 struct Sweeps {

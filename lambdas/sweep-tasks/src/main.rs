@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use lambda::config::{self, SweepTasks};
-use lambda::telemetry::metrics::Metrics;
-use lambda::{Context, Failure, Handler, aws};
+use functions::config::{self, SweepTasks};
+use functions::telemetry::metrics::Metrics;
+use functions::{Context, Failure, Handler, aws};
 use lifo_queue::notify::sns::SnsNotifier;
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::sweep::{SweepReport, Sweeper};
@@ -13,8 +13,8 @@ use lifo_queue::time::SystemClock;
 use lifo_queue::wake::Waker;
 use serde_json::Value;
 
-fn main() -> Result<(), lambda::Error> {
-    lambda::serve(1, start())
+fn main() -> Result<(), functions::Error> {
+    functions::serve(1, start())
 }
 
 struct Sweep {

@@ -2,7 +2,7 @@
 //! TriggerTopic.
 
 use aws_lambda_events::dynamodb::{Event, EventRecord};
-use lambda::event::{self, EventError};
+use functions::event::{self, EventError};
 use lifo_queue::notify::{Notification, WakeReason};
 use lifo_queue::schema::{RESERVED_PREFIX, TASK_ID, TASK_STATUS, TASK_VERSION, TRACE_HEADER};
 use lifo_queue::task::{StatusKey, TaskStatus};

@@ -7,10 +7,10 @@ mod event;
 
 use std::sync::Arc;
 
-use lambda::config::{self, Trigger};
-use lambda::telemetry::metrics::Metrics;
-use lambda::telemetry::traces;
-use lambda::{Context, Failure, Handler, aws};
+use functions::config::{self, Trigger};
+use functions::telemetry::metrics::Metrics;
+use functions::telemetry::traces;
+use functions::{Context, Failure, Handler, aws};
 use lifo_queue::notify::sns::SnsNotifier;
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::time::SystemClock;
@@ -19,8 +19,8 @@ use lifo_queue::wake::{Wake, Waker};
 use serde::Serialize;
 use serde_json::Value;
 
-fn main() -> Result<(), lambda::Error> {
-    lambda::serve(1, start())
+fn main() -> Result<(), functions::Error> {
+    functions::serve(1, start())
 }
 
 struct Wakes {

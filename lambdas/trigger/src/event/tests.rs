@@ -158,7 +158,7 @@ fn malformed_event_is_rejected_with_the_field() {
             .as_object_mut()
             .unwrap()
             .remove(field);
-        lambda::Failure::from(read(event).unwrap_err())
+        functions::Failure::from(read(event).unwrap_err())
     };
     for (event, pointer, field) in [
         (stream(), "/Records/1", "eventID"),

@@ -8,13 +8,13 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use contract_file::{contract, defaults, example};
-use lambda::config::variable::{SETTINGS_AGENT_DESK, SETTINGS_SWEEP_AGENTS, Variable};
-use lambda::config::{
+use functions::config::variable::{SETTINGS_AGENT_DESK, SETTINGS_SWEEP_AGENTS, Variable};
+use functions::config::{
     AgentQueue, AgentSettings, ConfigError, CountShed, CreateTasks, CreateTasksSettings,
     IngestTasks, IngestTasksSettings, MatchCalls, ProcessTasks, SweepTasks, SweepTasksSettings,
     Trigger, TriggerSettings, parse,
 };
-use lambda::telemetry::metrics;
+use functions::telemetry::metrics;
 use lifo_queue::process::ProcessSettings;
 use lifo_queue::schema;
 use lifo_queue::task::TaskStatus;

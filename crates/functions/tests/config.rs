@@ -7,8 +7,8 @@ mod contract_file;
 use std::time::Duration;
 
 use contract_file::{defaults, example};
-use lambda::config::variable::SETTINGS_AGENT_DESK;
-use lambda::config::{AgentQueue, ConfigError, CountShed, CreateTasks, ProcessTasks};
+use functions::config::variable::SETTINGS_AGENT_DESK;
+use functions::config::{AgentQueue, ConfigError, CountShed, CreateTasks, ProcessTasks};
 use lifo_queue::create::LONGEST_TTL;
 use lifo_queue::runner::config::RunnerConfig;
 use lifo_queue::runner::simulated::Rates;

@@ -15,8 +15,8 @@
 //!     }
 //! }
 //!
-//! fn main() -> Result<(), lambda::Error> {
-//!     lambda::process_tasks::serve(async |_start| Ok(MyRunner))
+//! fn main() -> Result<(), functions::Error> {
+//!     functions::process_tasks::serve(async |_start| Ok(MyRunner))
 //! }
 //! ```
 
