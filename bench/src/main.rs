@@ -81,6 +81,10 @@ enum Part {
     Agents,
 }
 
+// As in process-tasks.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> Result<(), Error> {
     let arguments = Arguments::parse();
     match &arguments.part {

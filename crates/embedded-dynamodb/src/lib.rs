@@ -83,6 +83,7 @@ pub fn client(address: SocketAddr) -> Client {
         .credentials_provider(Credentials::new("local", "local", None, None, "embedded"))
         .http_client(HttpClient::new().build_http())
         .retry_config(aws_sdk_dynamodb::config::retry::RetryConfig::disabled())
+        .stalled_stream_protection(aws::client::stalled_streams())
         .build();
     Client::from_conf(config)
 }

@@ -22,6 +22,7 @@ pub async fn sdk_config() -> SdkConfig {
     aws_config::defaults(client::behavior())
         .http_client(Traced(https))
         .timeout_config(timeouts)
+        .stalled_stream_protection(client::stalled_streams())
         .retry_config(client::retries())
         .load()
         .await
