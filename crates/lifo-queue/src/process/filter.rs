@@ -76,7 +76,8 @@ impl<'a> Filter<'a> {
         tasks.remove(place)
     }
 
-    fn is_eligible(&mut self, task: &Candidate) -> bool {
+    /// Whether a task is due, has not expired, and may be selected in this turn.
+    pub(super) fn is_eligible(&mut self, task: &Candidate) -> bool {
         if task.ttl.is_expired(self.now) {
             return false;
         }

@@ -235,14 +235,10 @@ impl Selector {
             .or(self.top);
     }
 
-    /// Whether a task is due, has not expired, and may be selected in this turn.
+    /// Like [`Filter::is_eligible`], for a task outside the pass.
     pub(super) fn may_start(&self, task: &Candidate, now: Millis) -> bool {
-        let skipped_until = self.skip.get(&task.id).copied();
-        !task.ttl.is_expired(now)
-            && task
-                .not_before
-                .max(skipped_until)
-                .is_none_or(|at| at <= now)
+        let (mut outside, mut any) = (Pass::default(), |_: &Candidate| true);
+        Filter::new(&mut outside, &self.skip, now, &mut any).is_eligible(task)
     }
 
     /// Records that a task was taken during this pass.
