@@ -257,7 +257,6 @@ pub fn release(owner: Uuid, if_requested_is: Option<u64>, idle_turns: IdleTurns)
         owner,
         if_requested_is,
         idle_turns,
-        rate_full_at: None,
         carried: Carried::default(),
     }
 }
@@ -266,7 +265,6 @@ pub fn renewal(owner: Uuid, until: Millis) -> Renewal {
     Renewal {
         owner,
         until,
-        rate_full_at: None,
         carried: Carried::default(),
     }
 }

@@ -174,6 +174,7 @@ impl Control {
             health: self.health,
             overloaded_since: self.overloaded_since,
             observed: self.observed.clone(),
+            rate_full_at: self.rate_full_at,
         }
     }
 
@@ -254,9 +255,6 @@ pub struct Renewal {
     pub owner: Uuid,
     /// New expiry of the lease.
     pub until: Millis,
-    /// Like [`Claim::rate_full_at`], but for a rate limit that an operator changed after the claim.
-    /// `None` leaves the stored time unchanged.
-    pub rate_full_at: Option<Millis>,
     /// State for the next processor.
     pub carried: Carried,
 }
@@ -284,8 +282,6 @@ pub struct Release {
     pub if_requested_is: Option<u64>,
     /// Change to the number of idle turns.
     pub idle_turns: IdleTurns,
-    /// Time at which the rate limit's bucket is full again; `None` without a limit.
-    pub rate_full_at: Option<Millis>,
     /// State for the next processor.
     pub carried: Carried,
 }

@@ -57,7 +57,6 @@ impl DevQueue {
             owner: lease.owner,
             if_requested_is: None,
             idle_turns: IdleTurns::Keep,
-            rate_full_at: control.rate_full_at,
             carried: control.carried(),
         };
         self.store.release(&release).await.map(drop)

@@ -17,6 +17,10 @@ pub struct Carried {
     pub overloaded_since: Option<Millis>,
     /// Observations, for operators and ingest admission.
     pub observed: Observed,
+    /// Time at which the rate limit's bucket is full again. A renewal sets it only for a limit that
+    /// an operator changed after the claim, as in a [`Claim`](super::Claim). `None` leaves the
+    /// stored time unchanged.
+    pub rate_full_at: Option<Millis>,
 }
 
 /// An open circuit breaker. While it is open, only probes start.

@@ -77,7 +77,6 @@ pub(super) fn release(
             (false, true) => IdleTurns::Keep,
             (false, false) => IdleTurns::Add,
         },
-        rate_full_at: rate.full_at(),
         carried,
     }
 }

@@ -229,10 +229,10 @@ impl Beat {
             let renewal = Renewal {
                 owner: self.owner,
                 until,
-                rate_full_at: rate.filter(|_| rate != claimed).map(worst),
                 carried: Carried {
                     overloaded_since: *self.overloaded_since.borrow(),
                     observed: self.observed.borrow().clone(),
+                    rate_full_at: rate.filter(|_| rate != claimed).map(worst),
                     ..self.downstream.lock().carried()
                 },
             };

@@ -181,10 +181,10 @@ async fn an_operator_limits_starts_and_ends_the_limit(store: Arc<dyn QueueStore>
             panic!("the lease is lost")
         };
         assert_eq!(control.limits, limits);
-        renewal.rate_full_at = Some(NOW.plus(Duration::from_secs(70)));
+        renewal.carried.rate_full_at = Some(NOW.plus(Duration::from_secs(70)));
         let renewed = store.renew(&renewal).await.unwrap();
         assert!(matches!(renewed, Renewed::Ours(control)
-            if control.limits == limits && control.rate_full_at == renewal.rate_full_at));
+            if control.limits == limits && control.rate_full_at == renewal.carried.rate_full_at));
     }
     // A renewal that carries no worst case leaves the stored one unchanged.
     let kept = renewal(first.owner, NOW.plus(Duration::from_secs(5)));

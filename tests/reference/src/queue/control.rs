@@ -104,9 +104,6 @@ impl ReferenceQueue {
         match &mut self.control.lease {
             Some(lease) if lease.owner == renewal.owner => {
                 lease.until = renewal.until;
-                if renewal.rate_full_at.is_some() {
-                    self.control.rate_full_at = renewal.rate_full_at;
-                }
                 self.carry(&renewal.carried);
                 let renewed = Renewed::Ours(self.control.clone());
                 (Answer::Renewed(renewed), Rule::Renew)
@@ -136,9 +133,6 @@ impl ReferenceQueue {
             IdleTurns::Add => self.control.idle_turns += 1,
             IdleTurns::Keep => {}
         }
-        if release.rate_full_at.is_some() {
-            self.control.rate_full_at = release.rate_full_at;
-        }
         self.carry(&release.carried);
         let idle_turns = self.control.idle_turns;
         (Answer::Released(Released::Done { idle_turns }), rule)
@@ -149,6 +143,9 @@ impl ReferenceQueue {
         self.control.health = carried.health;
         self.control.overloaded_since = carried.overloaded_since;
         self.control.observed = carried.observed.clone();
+        if carried.rate_full_at.is_some() {
+            self.control.rate_full_at = carried.rate_full_at;
+        }
     }
 
     /// Pauses the queue, without shortening a pause.
@@ -221,17 +218,11 @@ fn acquire(machine: &Machine) -> BoxedStrategy<Operation> {
 }
 
 fn renew(machine: &Machine) -> BoxedStrategy<Operation> {
-    (
-        owner(machine),
-        around(machine, 0..LEASE),
-        carried(machine),
-        option::of(around(machine, 0..LEASE)),
-    )
-        .prop_map(|(owner, until, carried, rate_full_at)| {
+    (owner(machine), around(machine, 0..LEASE), carried(machine))
+        .prop_map(|(owner, until, carried)| {
             Operation::Renew(Renewal {
                 owner,
                 until,
-                rate_full_at,
                 carried,
             })
         })
@@ -246,21 +237,25 @@ fn carried(machine: &Machine) -> BoxedStrategy<Carried> {
         breaker(machine),
         overload,
         observed(machine),
+        option::of(around(machine, 0..60_000)),
         asked,
         0..9_u32,
     )
         .prop_map(
-            |(breaker, overloaded_since, observed, asked_until, without_result)| Carried {
-                breaker,
-                health: Health {
-                    without_result,
-                    cause: asked_until.map(|_| Cause::Busy),
-                    asked_until,
-                    limit: (without_result > 4).then_some(7),
-                    ..Health::default()
-                },
-                overloaded_since,
-                observed,
+            |(breaker, overloaded_since, observed, rate_full_at, asked_until, without_result)| {
+                Carried {
+                    breaker,
+                    health: Health {
+                        without_result,
+                        cause: asked_until.map(|_| Cause::Busy),
+                        asked_until,
+                        limit: (without_result > 4).then_some(7),
+                        ..Health::default()
+                    },
+                    overloaded_since,
+                    observed,
+                    rate_full_at,
+                }
             },
         )
         .boxed()
@@ -297,18 +292,14 @@ fn release(machine: &Machine) -> BoxedStrategy<Operation> {
         1 => Just(Some(requested + 1)),
     ];
     let idle = select(&[IdleTurns::Reset, IdleTurns::Add, IdleTurns::Keep][..]);
-    let rate = option::of(around(machine, 0..60_000));
-    (owner(machine), seen, idle, rate, carried(machine))
-        .prop_map(
-            |(owner, if_requested_is, idle_turns, rate_full_at, carried)| {
-                Operation::Release(Release {
-                    owner,
-                    if_requested_is,
-                    idle_turns,
-                    rate_full_at,
-                    carried,
-                })
-            },
-        )
+    (owner(machine), seen, idle, carried(machine))
+        .prop_map(|(owner, if_requested_is, idle_turns, carried)| {
+            Operation::Release(Release {
+                owner,
+                if_requested_is,
+                idle_turns,
+                carried,
+            })
+        })
         .boxed()
 }

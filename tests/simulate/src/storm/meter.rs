@@ -23,7 +23,6 @@ pub(super) async fn leave(meter: &SharedMeter, load: &Load) -> Result<(), StoreE
         owner,
         if_requested_is: None,
         idle_turns: IdleTurns::Reset,
-        rate_full_at: None,
         carried: Carried {
             observed: Observed {
                 capacity: Some(Capacity::new(f64::from(load.runs), BEGIN)),

@@ -163,7 +163,6 @@ pub(crate) async fn open_breaker(store: &MemoryStore, response: &str) {
         owner,
         if_requested_is: None,
         idle_turns: IdleTurns::Reset,
-        rate_full_at: None,
         carried: Carried {
             breaker: Some(OpenBreaker {
                 since: NOW,

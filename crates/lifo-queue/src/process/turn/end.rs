@@ -74,6 +74,7 @@ impl Turn<'_> {
         Carried {
             overloaded_since: self.codel.since(),
             observed: self.observations.observed(),
+            rate_full_at: self.rate.full_at(),
             ..self.downstream.lock().carried()
         }
     }

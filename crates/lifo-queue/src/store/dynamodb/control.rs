@@ -31,7 +31,8 @@ impl Carried {
         let overload = self
             .overloaded_since
             .map(|_| ", overloadedSince = :overloadedSince");
-        let some = breaker.into_iter().chain(overload);
+        let rate = self.rate_full_at.map(|_| ", rateFullAt = :rateFullAt");
+        let some = breaker.into_iter().chain(overload).chain(rate);
         some.chain([", observed = :observed, health = :health"])
             .collect()
     }
@@ -61,6 +62,9 @@ impl Carried {
         }
         if let Some(since) = self.overloaded_since {
             update = update.expression_attribute_values(":overloadedSince", number(since.0));
+        }
+        if let Some(at) = self.rate_full_at {
+            update = update.expression_attribute_values(":rateFullAt", number(at.0));
         }
         Ok(update)
     }
@@ -160,22 +164,15 @@ impl ControlStore for DynamoStore {
             names if names.is_empty() => names,
             names => format!(" REMOVE {names}"),
         };
-        let rate = match renewal.rate_full_at {
-            Some(_) => ", rateFullAt = :rateFullAt",
-            None => "",
-        };
         let set = carried.assignments();
-        let mut update = self
+        let update = self
             .update_control()
-            .update_expression(format!("SET leaseUntil = :until{rate}{set}{remove}"))
+            .update_expression(format!("SET leaseUntil = :until{set}{remove}"))
             .condition_expression("#owner = :owner")
             .return_values(ReturnValue::AllNew)
             .expression_attribute_names("#owner", schema::OWNER)
             .expression_attribute_values(":until", number(renewal.until.0))
             .expression_attribute_values(":owner", string(renewal.owner));
-        if let Some(at) = renewal.rate_full_at {
-            update = update.expression_attribute_values(":rateFullAt", number(at.0));
-        }
         Ok(match send(carried.fill(update)?).await? {
             Updated::Done(item) => Renewed::Ours(item::control(&item)),
             Updated::Rejected(_) => Renewed::Lost,
@@ -192,10 +189,6 @@ impl ControlStore for DynamoStore {
             Some(_) => " AND requested = :seen",
             None => "",
         };
-        let rate = match release.rate_full_at {
-            Some(_) => ", rateFullAt = :rateFullAt",
-            None => "",
-        };
         let carried = &release.carried;
         let set = carried.assignments();
         let closed: String = carried
@@ -206,7 +199,7 @@ impl ControlStore for DynamoStore {
         let mut update = self
             .update_control()
             .update_expression(format!(
-                "SET idleTurns = {idle}{rate}{set} \
+                "SET idleTurns = {idle}{set} \
                  REMOVE #owner, leaseUntil, messageId, notifiedUntil, notifiedBy{closed}"
             ))
             .condition_expression(format!("#owner = :owner{unrequested}"))
@@ -217,9 +210,6 @@ impl ControlStore for DynamoStore {
         update = carried.fill(update)?;
         if release.idle_turns == IdleTurns::Add {
             update = update.expression_attribute_values(":one", number(1));
-        }
-        if let Some(at) = release.rate_full_at {
-            update = update.expression_attribute_values(":rateFullAt", number(at.0));
         }
         if let Some(seen) = release.if_requested_is {
             update = update.expression_attribute_values(":seen", number(seen));

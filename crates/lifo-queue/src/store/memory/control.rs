@@ -17,6 +17,7 @@ impl Control {
         self.health = carried.health;
         self.overloaded_since = carried.overloaded_since;
         self.observed = carried.observed.clone();
+        self.rate_full_at = carried.rate_full_at.or(self.rate_full_at);
     }
 }
 
@@ -76,7 +77,6 @@ impl ControlStore for MemoryStore {
         match lease.filter(|lease| lease.owner == renewal.owner) {
             Some(lease) => {
                 lease.until = renewal.until;
-                control.rate_full_at = renewal.rate_full_at.or(control.rate_full_at);
                 control.carry(&renewal.carried);
                 Ok(Renewed::Ours(control.clone()))
             }
@@ -107,7 +107,6 @@ impl ControlStore for MemoryStore {
             IdleTurns::Add => control.idle_turns + 1,
             IdleTurns::Keep => control.idle_turns,
         };
-        control.rate_full_at = release.rate_full_at.or(control.rate_full_at);
         control.carry(&release.carried);
         Ok(Released::Done {
             idle_turns: control.idle_turns,
