@@ -1,30 +1,12 @@
 //! In-memory key states.
 
-use super::{MemoryStore, Record};
+use super::Record;
 use crate::store::{Conflict, Inserted, Replaced};
 use crate::task::{Keyed, NewTask, Place, TaskStatus, Ttl};
 
-impl MemoryStore {
-    pub(super) fn insert_keyed(&self, task: &NewTask, keyed: &Keyed) -> Inserted {
-        let mut state = self.lock();
-        if let Some(mut there) = state.tasks.get_mut(&task.id) {
-            return there.replace_by(task, keyed);
-        }
-        let mut record = Record::pending(task.created, Ttl::Seconds(task.expires_at));
-        record.version = Some(keyed.version.clone());
-        record.create_token = Some(task.create_token);
-        record.not_before = task.not_before;
-        record.payload.clone_from(&task.payload);
-        record.trace.clone_from(&task.trace);
-        record.state_created = keyed.state_created(task);
-        state.tasks.insert(task.id.clone(), record);
-        Inserted::Created
-    }
-}
-
 impl Keyed {
     /// The value of `stateCreated`: `None` if `taskCreated` is the state's creation time.
-    fn state_created(&self, task: &NewTask) -> Option<crate::time::Millis> {
+    pub(super) fn state_created(&self, task: &NewTask) -> Option<crate::time::Millis> {
         match self.place {
             Place::Moves => None,
             Place::Stays => Some(task.created),
@@ -33,10 +15,7 @@ impl Keyed {
 }
 
 impl Record {
-    fn replace_by(&mut self, task: &NewTask, keyed: &Keyed) -> Inserted {
-        if self.create_token == Some(task.create_token) {
-            return Inserted::Created;
-        }
+    pub(super) fn replace_by(&mut self, task: &NewTask, keyed: &Keyed) -> Inserted {
         let Some(version) = &self.version else {
             return Inserted::Conflict(Conflict::NotAKey);
         };
