@@ -95,14 +95,14 @@ async fn task_that_finds_no_slot_within_100_ms_does_not_start_and_no_other_is_ta
 }
 
 #[tokio::test(start_paused = true)]
-async fn slot_that_becomes_free_goes_to_the_task_that_was_taken_first() {
+async fn slot_that_becomes_free_goes_to_the_task_that_was_taken_last() {
     let (slots, mut runs) = running(8).await;
     let waiting: Vec<_> = (0..6).map(|_| ahead(&slots, 8)).collect();
     tokio::task::yield_now().await;
-    for first in waiting {
+    for last in waiting.into_iter().rev() {
         drop(runs.remove(0));
-        // With another order, the test would end here after 100 ms with no slot.
-        runs.push(first.await.unwrap().unwrap());
+        // With another order, this task would return after 100 ms without a slot.
+        runs.push(last.await.unwrap().unwrap());
     }
 }
 
