@@ -86,19 +86,23 @@ impl Codel {
     }
 
     /// Records that the newest due task was created at `created`. The overload begins if new tasks
-    /// have been due for one interval.
-    pub(super) fn found(&mut self, created: Millis, now: Millis) {
+    /// have been due for one interval. Returns whether it begins now.
+    pub(super) fn found(&mut self, created: Millis, now: Millis) -> bool {
         let Some(settings) = self.settings else {
-            return;
+            return false;
         };
         if created < now.minus(settings.reach()) {
             self.caught_up = now;
-        } else if self.since().is_none() && now.since(self.caught_up) >= settings.interval {
+            return false;
+        }
+        let begins = self.since().is_none() && now.since(self.caught_up) >= settings.interval;
+        if begins {
             tracing::warn!("overloaded: only new tasks start");
             self.counted_from = now;
             self.spare_since = None;
             self.since.send_replace(Some(now));
         }
+        begins
     }
 
     /// Records that a free slot found no due task. Returns whether the reads may have missed some.

@@ -112,6 +112,13 @@ impl Reads {
         }
     }
 
+    /// Aborts the read in progress, if any.
+    pub(super) fn discard(&mut self) {
+        if let Some(ahead) = self.ahead.take() {
+            ahead.page.abort();
+        }
+    }
+
     /// Waits for the page of the read in progress. If there is none, reads the page `wanted`.
     pub(super) async fn next(&mut self, wanted: Wanted, now: Millis) -> Option<Read> {
         self.start(wanted, now);
@@ -156,8 +163,6 @@ impl Ahead {
 /// Aborts the read in progress, so that no work continues after the handler returns.
 impl Drop for Reads {
     fn drop(&mut self) {
-        if let Some(ahead) = &self.ahead {
-            ahead.page.abort();
-        }
+        self.discard();
     }
 }

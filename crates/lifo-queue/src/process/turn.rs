@@ -226,7 +226,7 @@ impl<'a> Turn<'a> {
             };
             let ended = match self.next_step(now) {
                 Step::Take(task) => {
-                    self.codel.found(task.created, now);
+                    self.found(task.created, now);
                     self.measure(false, now);
                     self.start_attempt(task, ahead, now);
                     None

@@ -21,6 +21,7 @@ mod neighbours;
 mod observed;
 mod order;
 mod outcomes;
+mod overload;
 mod pausing;
 mod probes;
 mod rate;

@@ -17,7 +17,7 @@ use simulator::layered::tasks::{About, Layer, TaskCall};
 
 use super::world::*;
 
-const MS: Duration = Duration::from_millis(1);
+pub(crate) const MS: Duration = Duration::from_millis(1);
 
 /// A store whose calls take this long, and that records the end of each take.
 struct Slow {
@@ -44,7 +44,7 @@ impl Layer for Slow {
 }
 
 /// Runs a turn and returns its summary and the end of the last take of each task.
-async fn turn(
+pub(crate) async fn turn(
     world: &World,
     latency: fn(&str) -> Duration,
 ) -> (TurnSummary, HashMap<String, Millis>) {

@@ -16,7 +16,8 @@ fn overload_begins_if_every_check_in_an_interval_finds_a_new_task() {
         codel.found(Millis(at - 300), Millis(at));
         assert_eq!(codel.reach(), None, "{at}");
     }
-    codel.found(Millis(14_700), Millis(15_000));
+    assert!(codel.found(Millis(14_700), Millis(15_000)), "it begins");
+    assert!(!codel.found(Millis(14_700), Millis(15_000)), "it goes on");
     assert_eq!(codel.since(), Some(Millis(15_000)));
     assert_eq!(codel.reach(), Some(Duration::from_secs(2)));
     assert_eq!(codel.overloaded_for(Millis(15_500)).as_millis(), 500);
@@ -28,7 +29,7 @@ fn check_without_a_new_task_restarts_the_interval() {
         let mut codel = codel(None);
         match old {
             // The order is newest first, so if the next task is old, no new task is due.
-            Some(created) => codel.found(created, Millis(14_000)),
+            Some(created) => assert!(!codel.found(created, Millis(14_000))),
             None => assert!(!codel.found_nothing(Millis(14_000))),
         }
         codel.found(Millis(18_900), Millis(18_999));

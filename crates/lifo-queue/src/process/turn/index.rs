@@ -67,6 +67,15 @@ impl Turn<'_> {
         self.reads.start(wanted, now);
     }
 
+    /// Records that the newest due task was created at `created`. If an overload begins, discards the
+    /// pages that were read before it, because they also contain old tasks.
+    pub(super) fn found(&mut self, created: Millis, now: Millis) {
+        if self.codel.found(created, now) {
+            self.selector.restart();
+            self.reads.discard();
+        }
+    }
+
     /// Sets the lower bound on `taskCreated` for the next reads. Tasks older than `expiry_bound`
     /// have expired. Under overload, only new tasks are read. The bound never hides redriven tasks.
     fn bound_reads(&mut self, now: Millis) {
