@@ -156,6 +156,12 @@ fn unknown(fields: &Fields<'_>) -> RequestError {
              Function URL, or an HTTP API with payload format 2.0",
         );
     }
+    if name == "Records" {
+        return shape(
+            "it is an event of SQS or of another event source; let the source send the tasks to the \
+             ingest queue, or invoke the function with {\"tasks\": [...]}",
+        );
+    }
     RequestError::Shape(format!("field {name:?} is unknown"))
 }
 

@@ -69,6 +69,13 @@ fn http_event_of_another_format_is_rejected_with_the_remedy() {
 }
 
 #[test]
+fn event_of_an_event_source_is_rejected_with_the_remedy() {
+    let event = json!({"Records": [{"eventSource": "aws:sqs", "body": "{}"}]});
+    let error = read(event, false).unwrap_err().to_string();
+    assert!(error.contains("to the ingest queue"), "{error}");
+}
+
+#[test]
 fn event_with_too_many_tasks_is_rejected() {
     let tasks = |count| read(json!({"tasks": vec![json!({}); count]}), false);
     assert!(tasks(MAX_TASKS).is_ok());
