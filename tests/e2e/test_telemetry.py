@@ -109,6 +109,8 @@ def test_task_queue_logs_the_documented_lines(queue: DeployedQueue) -> None:
     done, retried, failed = [task["taskId"] for task in response["created"]]
     expired = lose_a_lease(queue)
     later = not_due(queue)
+    key = fresh("key")
+    tasks = [{"taskId": done}, *({"key": key, "sequence": sequence} for sequence in (2, 1))]
     queue.client("sqs").send_message(
         QueueUrl=queue.outputs["IngestQueueUrl"], MessageBody=json.dumps({"taskId": f"{done}-sent"})
     )
@@ -119,11 +121,11 @@ def test_task_queue_logs_the_documented_lines(queue: DeployedQueue) -> None:
 
     def again() -> None:
         queue.invoke("sweep-tasks", {})
-        queue.create([{"taskId": done}])
+        queue.create(tasks)
         queue.invoke("count-shed", event("count-shed"))
         queue.invoke("trigger", event("trigger-notification"))
         queue.client("sqs").send_message(
-            QueueUrl=queue.outputs["IngestQueueUrl"], MessageBody=json.dumps({"taskId": done})
+            QueueUrl=queue.outputs["IngestQueueUrl"], MessageBody=json.dumps(tasks)
         )
 
     again()
@@ -131,6 +133,13 @@ def test_task_queue_logs_the_documented_lines(queue: DeployedQueue) -> None:
     wait_for(queue, [done, retried, expired, f"{done}-sent"], seconds=60)
     wait_for_last_turn(queue, began)
     expect_fields(queue, LOG_LINES, began, again)
+
+    for message in ("create", "ingest"):
+        lines = logged(queue, LOG_LINES[message], message, began)
+        assert {line["superseded_keys"] for line in lines if line["superseded"] > 0} == {key}
+
+    created = logged(queue, {"by": ["create-tasks", "ingest-tasks"]}, "task created", began)
+    assert {done, f"{done}-sent"} <= {line["task_id"] for line in created if line["level"] == "DEBUG"}
 
     runs = logged(queue, LOG_LINES["run ended"], "run ended", began)
     ended = {(run["task_id"], run["attempt"]): (run["outcome"], run["response"]) for run in runs}

@@ -127,6 +127,13 @@ impl CreateReport {
         let replaced = self.created.iter().filter(|task| task.supersedes);
         (replaced.count() + self.outdated.len()) as u64
     }
+
+    /// The keys of the first superseded states, for the log; `None` if there are none.
+    pub fn superseded_keys(&self) -> Option<String> {
+        let replaced = self.created.iter().filter(|task| task.supersedes);
+        let keys = replaced.chain(&self.outdated).map(|task| &task.task_id);
+        TaskId::logged(keys)
+    }
 }
 
 enum InsertOutcome {
@@ -255,7 +262,10 @@ impl Creator {
     }
 
     async fn insert(&self, task: NewTask) -> InsertOutcome {
-        let created = |id, supersedes| InsertOutcome::Created { id, supersedes };
+        let created = |id, supersedes| {
+            tracing::debug!(task_id = %id, "task created");
+            InsertOutcome::Created { id, supersedes }
+        };
         let insert = self.store.insert(&task);
         let insert = trace::creation(task.id.as_str(), task.trace.as_ref(), insert);
         match insert.await {

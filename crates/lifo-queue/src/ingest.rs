@@ -48,6 +48,7 @@ use crate::create::CreateSettings;
 use crate::settings::positive;
 use crate::shed::{ShedCounter, ShedReport, ShedTask};
 use crate::store::{AdmissionStore, TaskStore};
+use crate::task::{MAX_LOGGED, TaskId};
 use crate::time::{Clock, Millis};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,6 +100,8 @@ pub struct IngestReport {
     pub duplicates: u64,
     /// Key states superseded by a newer state before they ran, in the table or within the batch.
     pub superseded: u64,
+    /// The keys of the first superseded states.
+    pub(crate) superseded_keys: Vec<TaskId>,
     /// Tasks that had expired before they were written, or were not admitted.
     pub shed: ShedReport,
     /// Invalid tasks and bodies that were sent to the dead-letter queue.
@@ -108,6 +111,20 @@ pub struct IngestReport {
     /// Ids of the messages that SQS must redeliver, in batch order: exactly those that failed in
     /// part or in full.
     pub returned: Vec<String>,
+}
+
+impl IngestReport {
+    /// The keys of the first superseded states, for the log; `None` if there are none.
+    pub fn superseded_keys(&self) -> Option<String> {
+        TaskId::logged(self.superseded_keys.iter())
+    }
+
+    fn supersede(&mut self, key: TaskId) {
+        self.superseded += 1;
+        if self.superseded_keys.len() < MAX_LOGGED {
+            self.superseded_keys.push(key);
+        }
+    }
 }
 
 pub struct Ingest {

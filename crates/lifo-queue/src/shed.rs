@@ -19,11 +19,8 @@ use serde_json::Value;
 
 pub use self::image::NotShed;
 use crate::store::Source;
-use crate::task::{TaskId, TaskStatus};
+use crate::task::{MAX_LOGGED, TaskId, TaskStatus};
 use crate::time::{EpochSeconds, Millis};
-
-/// Maximum number of tasks per list that are logged individually.
-const MAX_LOGGED: usize = 10;
 
 /// A task as it was when it was shed. An attribute is `None` if it was missing or could not be
 /// read. [`unreadable`](Self::unreadable) lists unreadable attributes, which occur because any

@@ -30,6 +30,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 pub use self::group::{GroupName, InvalidGroupName, MAX_GROUP_BYTES};
+pub(crate) use self::id::MAX_LOGGED;
 pub use self::id::{GROUP_END, InvalidTaskId, MAX_TASK_ID_BYTES, TaskId};
 pub use self::status::{StatusKey, TaskStatus, UnknownStatus};
 pub use self::token::TokenText;

@@ -1,5 +1,7 @@
 import { logLine } from '../../shared/telemetry/log-line';
 
+const SUPERSEDED_KEYS = 'the keys of the first ten of them; absent if there are none';
+
 /** Log lines of the functions in a task queue. `tests/contract.json` also lists their fields. */
 export const TASK_LINES = {
   run: logLine({
@@ -120,6 +122,7 @@ export const TASK_LINES = {
       created: 'tasks created',
       duplicates: 'tasks that existed already',
       superseded: 'states of keys that a newer one replaced, or that arrived after a newer one',
+      superseded_keys: SUPERSEDED_KEYS,
       failed: 'tasks that were not created',
     },
   }),
@@ -133,6 +136,7 @@ export const TASK_LINES = {
       created: 'tasks created',
       duplicates: 'tasks that existed already',
       superseded: 'states of keys that a newer one replaced, or that arrived after a newer one',
+      superseded_keys: SUPERSEDED_KEYS,
       shed: 'tasks that had expired or were not admitted',
       not_admitted: 'those of them that were not admitted',
       rejected: 'invalid tasks and messages',

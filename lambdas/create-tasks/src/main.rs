@@ -80,6 +80,7 @@ impl Creates {
             created = report.created.len(),
             duplicates = report.duplicates.len(),
             superseded = report.superseded(),
+            superseded_keys = report.superseded_keys(),
             failed = report.failed.len(),
             "create"
         );

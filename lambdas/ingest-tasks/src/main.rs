@@ -91,6 +91,7 @@ impl Ingests {
             created = report.created,
             duplicates = report.duplicates,
             superseded = report.superseded,
+            superseded_keys = report.superseded_keys(),
             shed = report.shed.counted(),
             not_admitted = report.shed.not_admitted,
             rejected = report.rejected,

@@ -13,8 +13,7 @@ use lifo_queue::time::Millis;
 use maud::{Markup, html};
 
 use super::page::{
-    Asked, Fields, age, change, link, page, payload_and_timeline, problem, table, task_link,
-    task_of,
+    Asked, Fields, age, change, link, page, payload_and_timeline, table, task_link, task_of,
 };
 use super::site::Site;
 use crate::failure::{Failure, Result};
@@ -134,7 +133,7 @@ pub(super) fn row(task: &FoundTask, now: Millis) -> [Markup; 5] {
 async fn one(site: &Site, fields: &Fields) -> Result<Markup> {
     let id = task_of(fields, "id")?;
     let Some(attributes) = site.queue.operator.show(&id).await? else {
-        return Ok(problem(&missing(&id)));
+        return Ok(html! { pre tabindex="0" { (missing(&id)) } });
     };
     let shown = Shown {
         now: site.queue.clock.now(),

@@ -112,12 +112,17 @@ impl Cancel {
 async fn cancel_all(queue: &Queue, tasks: Vec<(TaskId, Seen)>) -> Result<Report> {
     let progress = ProgressBar::new(tasks.len() as u64);
     let mut results = stream::iter(tasks)
-        .map(|(task, state)| async move { queue.operator.cancel(&task, &state).await })
+        .map(|(task, state)| async move {
+            let result = queue.operator.cancel(&task, &state).await;
+            result.map(|cancelled| (task, cancelled))
+        })
         .buffer_unordered(AT_ONCE);
-    let (mut cancelled, mut started, mut replaced, mut gone) = (0_u32, 0_u32, 0_u32, 0_u32);
+    let mut cancelled = vec![];
+    let (mut started, mut replaced, mut gone) = (0_u32, 0_u32, 0_u32);
     while let Some(result) = results.next().await {
-        match result? {
-            Cancelled::Done => cancelled += 1,
+        let (task, result) = result?;
+        match result {
+            Cancelled::Done => cancelled.push(task),
             // A processor had already taken the task.
             Cancelled::Is(_) => started += 1,
             Cancelled::Replaced => replaced += 1,
@@ -130,7 +135,8 @@ async fn cancel_all(queue: &Queue, tasks: Vec<(TaskId, Seen)>) -> Result<Report>
         0 => Exit::Done,
         _ => Exit::NotAll,
     };
-    let mut text = format!("cancelled: {cancelled}");
+    let count = cancelled.len();
+    let mut text = format!("cancelled: {count}");
     if started > 0 {
         text += &format!("; started in the meantime, not cancelled: {started}");
     }
@@ -140,7 +146,8 @@ async fn cancel_all(queue: &Queue, tasks: Vec<(TaskId, Seen)>) -> Result<Report>
     if gone > 0 {
         text += &format!("; already deleted: {gone}");
     }
-    let json =
-        json!({ "cancelled": cancelled, "started": started, "replaced": replaced, "gone": gone });
+    let json = json!({
+        "cancelled": count, "started": started, "replaced": replaced, "gone": gone, "tasks": cancelled,
+    });
     Ok(Report::new(exit, text, json))
 }

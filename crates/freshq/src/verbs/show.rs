@@ -143,11 +143,32 @@ impl Shown {
     }
 }
 
-/// Returns the message for a task id that does not exist.
+/// Returns the message for a task id that does not exist: what can have happened, and where it is
+/// recorded.
 pub(crate) fn missing(task: &TaskId) -> String {
+    let log = |function| format!("freshq logs {function} --task {task} --since 30d");
+    let causes = [
+        (
+            "it ended and was deleted at the end of its retention",
+            log("process-tasks"),
+        ),
+        ("it expired before it ended", log("count-shed")),
+        (
+            "it was not admitted, or arrived after its expiry",
+            log("ingest-tasks"),
+        ),
+        (
+            "it was rejected, or never sent",
+            "freshq messages; a request's response".to_owned(),
+        ),
+        (
+            "it was cancelled or purged",
+            "no log; ask the operators".to_owned(),
+        ),
+    ];
     format!(
-        "task {task} does not exist: it was never created, or it was cancelled, purged or deleted after its expiry. \
-         freshq logs process-tasks --task {task} --since 7d shows its runs, and freshq logs count-shed its expiry"
+        "task {task} does not exist. Possible causes, and where each is recorded:\n{}",
+        two_columns(causes)
     )
 }
 

@@ -155,11 +155,13 @@ async fn last_state_of_a_key_wins_and_invalid_keys_are_rejected() {
     assert_eq!(indexes(&report.outdated), [0, 3]);
     assert_eq!(indexes(&report.duplicates), [4]);
     assert_eq!(report.superseded(), 2);
+    assert_eq!(report.superseded_keys().as_deref(), Some("k, n"));
     let record = store.record(&TaskId::from_stored("k")).unwrap();
     assert_eq!(record.payload, Some(json!(2)));
     let newer = [json!({"key": "n", "sequence": 6})];
     let newer = creator(&store).create(&newer).await;
     assert!(newer.created[0].supersedes);
+    assert_eq!(newer.superseded_keys().as_deref(), Some("n"));
     let named = [
         "n is a key; choose another taskId",
         "give every task of the key a sequence, or none",

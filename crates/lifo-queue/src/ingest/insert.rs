@@ -10,18 +10,18 @@ use tokio::time::{Instant, timeout_at};
 use super::backpressure::Backpressure;
 use crate::create::chains::Chain;
 use crate::store::{Inserted, Replaced, StoreError, TaskStore};
-use crate::task::{NewTask, Version};
+use crate::task::{NewTask, TaskId, Version};
 use crate::trace;
 
 pub(super) enum InsertOutcome {
     /// This write stored the task.
     Created,
-    /// This write stored the task and superseded a pending state of its key.
-    Superseding,
+    /// This write stored the task and superseded a pending state of this key.
+    Superseding(TaskId),
     /// The task was already in the table or earlier in the batch.
     Duplicate,
-    /// A newer state of its key was already in the table or the batch.
-    Outdated,
+    /// A newer state of this key was already in the table or the batch.
+    Outdated(TaskId),
     /// It is unknown whether the task was written. Its message is redelivered.
     Left,
     /// The task was not written because the table throttles. Its message is redelivered.
@@ -70,7 +70,7 @@ async fn written(
         let version = task.keyed.as_ref().map(|keyed| keyed.version.clone());
         let outcome = match &newest {
             Some(newest) if *newest == version => InsertOutcome::Duplicate,
-            Some(_) => InsertOutcome::Outdated,
+            Some(_) => InsertOutcome::Outdated(task.id),
             None => one(store, task, limits, limits.patience[index]).await,
         };
         let is_done = match outcome {
@@ -110,10 +110,15 @@ async fn one(
     });
     let insert = trace::creation(task.id.as_str(), task.trace.as_ref(), insert);
     match timeout_at(until, insert).await {
-        Ok(Ok(Inserted::Replaced(Replaced::Waiting))) => InsertOutcome::Superseding,
-        Ok(Ok(Inserted::Created | Inserted::Replaced(_))) => InsertOutcome::Created,
+        Ok(Ok(created @ (Inserted::Created | Inserted::Replaced(_)))) => {
+            tracing::debug!(task_id = %task.id, "task created");
+            match created {
+                Inserted::Replaced(Replaced::Waiting) => InsertOutcome::Superseding(task.id),
+                _ => InsertOutcome::Created,
+            }
+        }
         Ok(Ok(Inserted::Duplicate)) => InsertOutcome::Duplicate,
-        Ok(Ok(Inserted::Outdated)) => InsertOutcome::Outdated,
+        Ok(Ok(Inserted::Outdated)) => InsertOutcome::Outdated(task.id),
         Ok(Ok(Inserted::Conflict(conflict))) => rejection(&task, &conflict),
         Ok(Err(error)) if error.is_validation() => rejection(&task, &error),
         Ok(Err(StoreError::Throttled { .. })) => InsertOutcome::Throttled,

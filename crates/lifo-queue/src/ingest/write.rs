@@ -83,12 +83,12 @@ impl Ingest {
                 let (index, element) = sources[task];
                 match outcome {
                     InsertOutcome::Created => report.created += 1,
-                    InsertOutcome::Superseding => {
+                    InsertOutcome::Superseding(key) => {
                         report.created += 1;
-                        report.superseded += 1;
+                        report.supersede(key);
                     }
                     InsertOutcome::Duplicate => report.duplicates += 1,
-                    InsertOutcome::Outdated => report.superseded += 1,
+                    InsertOutcome::Outdated(key) => report.supersede(key),
                     InsertOutcome::Left => open[index].left = true,
                     InsertOutcome::Throttled => {
                         open[index].left = true;

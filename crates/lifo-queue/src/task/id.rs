@@ -36,7 +36,16 @@ pub enum InvalidTaskId {
     Control,
 }
 
+/// Maximum number of tasks per list that are logged individually.
+pub(crate) const MAX_LOGGED: usize = 10;
+
 impl TaskId {
+    /// Formats the first ids of a list for the log; `None` if the list is empty.
+    pub(crate) fn logged<'a>(ids: impl Iterator<Item = &'a Self>) -> Option<String> {
+        let ids: Vec<_> = ids.take(MAX_LOGGED).map(Self::as_str).collect();
+        (!ids.is_empty()).then(|| ids.join(", "))
+    }
+
     /// Checks a producer's id.
     pub fn new(id: impl Into<String>) -> Result<Self, InvalidTaskId> {
         let id = id.into();

@@ -38,6 +38,17 @@ async fn only_the_newest_state_of_a_key_in_a_batch_is_written() {
     assert_eq!(record.superseded, 0);
     let late = work(&ingest, &[message("m4", state(8))]).await;
     assert_eq!((late.created, late.superseded), (0, 1));
+    assert_eq!(late.superseded_keys().as_deref(), Some("k"));
+    // The log names the first ten keys.
+    let states = |sequence: u64| {
+        let states = (0..12).map(|n| json!({"key": format!("many{n}"), "sequence": sequence}));
+        json!(states.collect::<Vec<_>>())
+    };
+    let first = work(&ingest, &[message("m5", states(1))]).await;
+    assert_eq!((first.superseded, first.superseded_keys()), (0, None));
+    let second = work(&ingest, &[message("m6", states(2))]).await;
+    let keys = second.superseded_keys().unwrap();
+    assert_eq!((second.superseded, keys.split(", ").count()), (12, 10));
 }
 
 #[tokio::test(start_paused = true)]

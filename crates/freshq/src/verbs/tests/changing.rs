@@ -152,6 +152,7 @@ async fn cancel_by_a_filter_keeps_states_written_during_the_prompt() {
     let report = cancel.run(&queue, &mut prompt).await.unwrap();
     let text = "cancelled: 1; replaced by a newer state, not cancelled: 2";
     assert_eq!((report.text.as_str(), report.exit), (text, Exit::NotAll));
+    assert_eq!(report.json["tasks"], json!(["same"]));
     let left = world.store.records().into_iter();
     let left: Vec<_> = left.map(|(id, _)| id.as_str().to_owned()).collect();
     assert_eq!(left, ["direct", "key"]);
