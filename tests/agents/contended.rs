@@ -1,22 +1,20 @@
 //! Simulates DynamoDB's transaction conflicts on any store, in an order determined by a seed, and
 //! checks every commit against the guarantees.
 //!
-//! A transaction is in progress from before its conditions are checked until after its commit.
-//! During that time, a second transaction on any of its items is rejected
-//! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-conflict-handling>).
-//! Before and after each read and each commit, a few milliseconds pass on tokio's clock.
+//! A transaction holds its items ([`simulator::conflicts`]) from before its conditions are checked
+//! until after its commit. Before and after each read and each commit, a few milliseconds pass on tokio's clock.
 
 mod state;
 
-use std::collections::BTreeSet;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agent_queue::call::Assignment;
 use agent_queue::store::{AgentStore, Committed, Order, StoreError};
-use agent_queue::transaction::{Change, Key, Step};
+use agent_queue::transaction::{Change, Step};
 use async_trait::async_trait;
 use fastrand::Rng;
+use simulator::conflicts::{Access, Held};
 use simulator::sync::lock;
 
 use self::state::State;
@@ -27,6 +25,7 @@ use crate::watched::{Outcome, Read, Watch};
 /// Simulates conflicts and checks the commits.
 pub struct Contended {
     state: Mutex<State>,
+    held: Arc<Held>,
     rng: Mutex<Rng>,
     order: Order,
     /// Whether half of the conflicts also reject the earlier transaction.
@@ -52,6 +51,7 @@ impl Contended {
     pub fn new(seed: u64, order: Order, both_rejected: bool, passes: usize) -> Self {
         Self {
             state: Mutex::default(),
+            held: Arc::default(),
             rng: Mutex::new(Rng::with_seed(seed)),
             order,
             both_rejected,
@@ -107,26 +107,22 @@ impl Watch for Contended {
     }
 
     async fn commit(&self, store: &dyn AgentStore, change: &Change) -> Outcome {
-        let keys: BTreeSet<_> = change.steps.iter().map(Step::key).collect();
-        {
-            let mut state = lock(&self.state);
-            if !keys.is_disjoint(&state.under_way) {
-                state.seen.conflicts += 1;
-                if self.both_rejected && lock(&self.rng).bool() {
-                    let met: Vec<_> = keys.intersection(&state.under_way).cloned().collect();
-                    state.doomed.extend(met);
-                }
-                return Ok(Committed::Conflict);
-            }
-            state.under_way.extend(keys.iter().cloned());
-        }
+        let conflict = || {
+            lock(&self.state).seen.conflicts += 1;
+            Ok(Committed::Conflict)
+        };
+        let keys = change.steps.iter().map(Step::key).collect();
+        let both_rejected = || self.both_rejected && lock(&self.rng).bool();
+        let Ok(held) = self.held.take(Access::Transaction, keys, both_rejected) else {
+            return conflict();
+        };
         self.wait().await;
-        if self.is_doomed(&keys) {
-            return Ok(Committed::Conflict);
+        if held.doomed().is_some() {
+            return conflict();
         }
         let committed = store.commit(change).await;
         if let Ok(Committed::Done) = &committed {
-            lock(&self.state).happened(change, self.order, self.passes);
+            lock(&self.state).happened(change, self);
             // Check the invariants after about one in eight changes.
             let look = lock(&self.rng).u8(0..8) == 0;
             if look {
@@ -134,24 +130,6 @@ impl Watch for Contended {
             }
         }
         self.wait().await;
-        let mut state = lock(&self.state);
-        state.under_way.retain(|key| !keys.contains(key));
-        // A conflict after the commit does not reject this transaction.
-        state.doomed.retain(|key| !keys.contains(key));
         committed
-    }
-}
-
-impl Contended {
-    /// Whether a later transaction rejected this one. If so, this one is no longer in progress.
-    fn is_doomed(&self, keys: &BTreeSet<Key>) -> bool {
-        let mut state = lock(&self.state);
-        let doomed = !keys.is_disjoint(&state.doomed);
-        if doomed {
-            state.seen.conflicts += 1;
-            state.under_way.retain(|key| !keys.contains(key));
-            state.doomed.retain(|key| !keys.contains(key));
-        }
-        doomed
     }
 }

@@ -9,8 +9,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Mutex;
 
 use agent_queue::matching::lane::pause;
+use agent_queue::transaction::Key;
 use futures::future::try_join_all;
-use simulator::conflicts::{Conflicts, Key};
+use simulator::conflicts::Conflicts;
 use simulator::sync::lock;
 use tokio::time::Instant;
 

@@ -1,7 +1,7 @@
 //! Transaction conflicts, as on DynamoDB.
 //!
 //! The embedded DynamoDB executes one request after the other, so its transactions never conflict.
-//! Here, requests have the latency of a network, and a `TransactWriteItems` holds its items until
+//! Here, [`Held`] is the rule for all simulated networks. With [`Conflicts`], requests have the latency of a network, and a `TransactWriteItems` holds its items until
 //! it completes. A later `TransactWriteItems`, `PutItem`, `UpdateItem` or `DeleteItem` on one of
 //! these items is rejected, as on DynamoDB
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-conflict-handling>).
@@ -29,6 +29,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use agent_queue::transaction::Key;
 use aws_sdk_dynamodb::Client;
 use aws_smithy_runtime_api::client::http::{HttpConnector, SharedHttpConnector};
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
@@ -39,9 +40,9 @@ use serde_json::{Value, json};
 
 pub use self::figures::Figures;
 use self::figures::consumed;
-use self::held::{Access, Held};
+pub use self::held::{Access, Held, Holding};
 use self::partitions::Partitions;
-pub use self::request::Key;
+pub(crate) use self::request::keys;
 use crate::agents::embedded::Embedded;
 use crate::protocol::{self, Response};
 use crate::sync::{lock, pause};
@@ -199,11 +200,11 @@ impl Connector {
             ConnectorError::user("streaming request bodies are not supported".into())
         })?;
         let body = serde_json::from_slice(body).map_err(|e| ConnectorError::user(e.into()))?;
-        let keys = request::keys(&operation, &body);
+        let keys = keys(&operation, &body);
         let work = self.forward(&operation, request, body);
         match self.conflicts.carry_out(&operation, keys, work).await {
             Ok(response) => response,
-            Err(rejected) => rejection(Access::of(&operation), &rejected),
+            Err(rejected) => rejected.response(Access::of(&operation)),
         }
     }
 
@@ -234,34 +235,35 @@ impl Connector {
     }
 }
 
-fn rejection(access: Access, rejected: &Rejected) -> Response {
-    let (flags, code, exception, message) = match rejected {
-        Rejected::Conflict(flags) => (
-            flags,
-            "TransactionConflict",
-            "TransactionConflictException",
-            "Transaction is ongoing for the item",
-        ),
-        Rejected::Throttled(flags) => (
-            flags,
-            "ThrottlingError",
-            "ThrottlingException",
-            "Throughput exceeds the current capacity of your table or index",
-        ),
-    };
-    let body = if matches!(access, Access::Write | Access::Batch) {
-        json!({ "__type": protocol::type_of(exception), "message": message })
-    } else {
+impl Rejected {
+    pub(crate) fn response(&self, access: Access) -> Response {
+        let (flags, code, exception, message) = match self {
+            Self::Conflict(flags) => (
+                flags,
+                "TransactionConflict",
+                "TransactionConflictException",
+                "Transaction is ongoing for the item",
+            ),
+            Self::Throttled(flags) => (
+                flags,
+                "ThrottlingError",
+                "ThrottlingException",
+                "Throughput exceeds the current capacity of your table or index",
+            ),
+        };
+        if matches!(access, Access::Write | Access::Batch) {
+            return protocol::error(400, exception, message);
+        }
         let reason = |flag: &bool| match flag {
             true => json!({ "Code": code, "Message": message }),
             false => json!({ "Code": "None" }),
         };
         let reasons: Vec<_> = flags.iter().map(reason).collect();
-        json!({
+        let body = json!({
             "__type": protocol::type_of("TransactionCanceledException"),
             "Message": "Transaction cancelled, please refer cancellation reasons for specific reasons",
             "CancellationReasons": reasons,
-        })
-    };
-    protocol::respond(400, body.to_string())
+        });
+        protocol::respond(400, body.to_string())
+    }
 }

@@ -15,6 +15,7 @@ use aws_smithy_runtime_api::client::http::{
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_types::body::SdkBody;
+use serde_json::json;
 
 pub type Response = Result<HttpResponse, ConnectorError>;
 
@@ -101,6 +102,12 @@ pub fn respond(status: u16, body: impl Into<String>) -> Response {
     Ok(response)
 }
 
-pub fn type_of(code: &str) -> String {
+/// Creates an error response with this code, such as `ThrottlingException`.
+pub fn error(status: u16, code: &str, message: &str) -> Response {
+    let body = json!({"__type": type_of(code), "message": message});
+    respond(status, body.to_string())
+}
+
+pub(crate) fn type_of(code: &str) -> String {
     format!("com.amazonaws.dynamodb.v20120810#{code}")
 }

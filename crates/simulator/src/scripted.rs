@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::Client;
 use aws_smithy_runtime_api::client::http::{HttpConnector, SharedHttpConnector};
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::client::result::ConnectorError;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::engine::Engine;
 use crate::protocol::{self, Response};
@@ -47,13 +47,7 @@ async fn respond(
     let body = serde_json::from_slice(body).map_err(|e| ConnectorError::user(e.into()))?;
     match script(protocol::operation(&request), &body) {
         Fate::Done => below.call(request).await,
-        Fate::Throttled => {
-            let error = json!({
-                "__type": protocol::type_of("ThrottlingException"),
-                "message": "Throughput exceeds the current capacity of your table or index",
-            });
-            protocol::respond(400, error.to_string())
-        }
+        Fate::Throttled => protocol::error(400, "ThrottlingException", "scripted"),
         Fate::LostAck => {
             below.call(request).await?;
             Err(ConnectorError::io("the response was lost".into()))

@@ -11,14 +11,11 @@ use agent_queue::time::Micros;
 use agent_queue::transaction::{Before, Change, Key, QueueEntry, Step, agent_key};
 use tokio::task::Id;
 
-use super::Seen;
+use super::{Contended, Seen};
 
 #[derive(Default)]
 pub(super) struct State {
     pub(super) seen: Seen,
-    pub(super) under_way: BTreeSet<Key>,
-    /// Items whose transaction in progress will be rejected.
-    pub(super) doomed: BTreeSet<Key>,
     /// Queue entries, each with the number of commits before it was written.
     entries: BTreeMap<Key, (QueueEntry, u64)>,
     /// Criteria of the pending calls, each with the number of commits before the call was added.
@@ -31,14 +28,14 @@ pub(super) struct State {
 
 impl State {
     /// Records a committed change.
-    pub(super) fn happened(&mut self, change: &Change, order: Order, passes: usize) {
+    pub(super) fn happened(&mut self, change: &Change, watch: &Contended) {
         let mut found = vec![];
         for step in &change.steps {
             match step {
                 Step::Call(before, record) => {
                     found.extend(self.transition(*before, &record.call.id, &record.state));
                     if let CallState::Assigned(made) = &record.state {
-                        found.extend(self.assigned(made, *before, change, order, passes));
+                        found.extend(self.assigned(made, *before, change, watch));
                         self.seen.assignments.push(made.clone());
                     }
                 }
@@ -104,8 +101,7 @@ impl State {
         made: &Assignment,
         before: Before,
         change: &Change,
-        order: Order,
-        passes: usize,
+        watch: &Contended,
     ) -> Vec<String> {
         let (mut found, mut passed) = (vec![], BTreeSet::new());
         let mut own = change.steps.iter().filter_map(|step| match step {
@@ -119,18 +115,18 @@ impl State {
         };
         for (entry, since) in self.entries.values() {
             let other = (entry.at, &entry.agent);
-            let first = match order {
+            let first = match watch.order {
                 Order::Fifo => other < place,
                 Order::Lifo => other > place,
             };
             // Another transaction may be assigning that agent at the same time.
-            let busy = passes > 0 && self.under_way.contains(&agent_key(&entry.agent));
+            let busy = watch.passes > 0 && watch.held.holds(&agent_key(&entry.agent));
             let fits = made.criteria.fits(&entry.queue);
             if first && !busy && fits && self.was_seen(&entry.queue, *since) {
                 passed.insert(&entry.agent);
             }
         }
-        if passed.len() > passes {
+        if passed.len() > watch.passes {
             found.push(format!("{made:?} passes {passed:?} over"));
         }
         let mut same = self.pending.iter();

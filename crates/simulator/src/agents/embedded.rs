@@ -8,12 +8,13 @@ use aws_sdk_dynamodb::Client;
 use aws_smithy_runtime_api::client::http::{SharedHttpConnector, http_client_fn};
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::client::result::ConnectorError;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::network::{Fault, Network};
+use crate::conflicts::{self, Access, Rejected};
 use crate::dynamodb::{AGENT_TABLE, NotStarted, TABLE, dispatch};
 use crate::engine::Engine;
-use crate::protocol::{self, Response, respond};
+use crate::protocol::{self, Response, error, respond};
 
 /// A DynamoDB with the agents' table and the task table. Embedded in this process, except on
 /// DynamoDB Local.
@@ -72,6 +73,8 @@ impl Embedded {
     }
 }
 
+const FAULT: &str = "fault injected by the simulated network";
+
 #[derive(Clone)]
 struct Connector {
     network: Arc<Network>,
@@ -83,8 +86,11 @@ impl Connector {
         let operation = protocol::supported_operation(&request)?;
         let body = request.body().bytes().unwrap_or_default();
         let body = String::from_utf8_lossy(body).into_owned();
-        let items = changed(operation, &body);
-        let count = items.len();
+        let items = match Access::of(operation) {
+            Access::Transaction => conflicts::keys(operation, &body.parse().unwrap_or_default()),
+            _ => vec![],
+        };
+        let conflict = Rejected::Conflict(vec![true; items.len()]);
         let engine = self.engine;
         let apply = move || engine.call(operation, &body);
         match self
@@ -93,40 +99,11 @@ impl Connector {
             .await
         {
             Ok((status, body)) => respond(status, body),
-            Err(Fault::Throttled) => respond(400, error("ThrottlingException", &Value::Null)),
-            Err(Fault::Unavailable) => respond(500, error("InternalServerError", &Value::Null)),
-            Err(Fault::Conflict) => {
-                // Mark the first item, because the store does not read which item conflicted.
-                let mut reasons = vec![json!({"Code": "None"}); count];
-                if let Some(first) = reasons.first_mut() {
-                    *first = json!({"Code": "TransactionConflict", "Message": "ongoing"});
-                }
-                let code = "TransactionCanceledException";
-                respond(400, error(code, &json!(reasons)))
-            }
+            Err(Fault::Throttled) => error(400, "ThrottlingException", FAULT),
+            Err(Fault::Unavailable) => error(500, "InternalServerError", FAULT),
+            Err(Fault::Conflict) => conflict.response(Access::Transaction),
             Err(_) => Err(ConnectorError::timeout("no response".into())),
         }
     }
 }
 
-/// Returns the items that a transaction changes or checks.
-fn changed(operation: &str, body: &str) -> Vec<(String, String)> {
-    if operation != "TransactWriteItems" {
-        return vec![];
-    }
-    let request: Value = serde_json::from_str(body).unwrap_or_default();
-    let operations = request["TransactItems"].as_array();
-    let key = |operation: &Value| {
-        let (_, operation) = operation.as_object()?.iter().next()?;
-        let key = operation.get("Key").or_else(|| operation.get("Item"))?;
-        let part = |name: &str| key[name]["S"].as_str().map(str::to_owned);
-        Some((part("pk")?, part("sk")?))
-    };
-    operations.into_iter().flatten().filter_map(key).collect()
-}
-
-fn error(code: &str, reasons: &Value) -> String {
-    let text = "fault injected by the simulated network";
-    json!({"__type": protocol::type_of(code), "message": text, "CancellationReasons": reasons})
-        .to_string()
-}

@@ -1,10 +1,9 @@
 //! One exchange with the database, and its faults.
 //!
-//! A request that was sent is executed even if its sender crashes. Two concurrent transactions that
-//! share an item conflict, and the later one is rejected, as on DynamoDB
-//! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-conflict-handling>).
+//! A request that was sent is executed even if its sender crashes. Transactions conflict
+//! ([`crate::conflicts`]), and the later one is rejected.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use agent_queue::transaction::Key;
 use fastrand::Rng;
 use tokio::sync::{RwLock, RwLockWriteGuard};
 
+use crate::conflicts::{Access, Held};
 use crate::sync::lock;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,6 +49,7 @@ const SILENCE: Duration = Duration::from_secs(2);
 
 pub struct Network {
     state: Mutex<State>,
+    held: Arc<Held>,
     /// Write-locked by an audit, so that no item changes between the audit's reads.
     still: RwLock<()>,
 }
@@ -59,7 +60,6 @@ struct State {
     direct: bool,
     /// Number of exchanges per thousand for which a fault is drawn.
     rate: u32,
-    under_way: BTreeSet<Key>,
     faults: BTreeMap<Fault, u64>,
     exchanges: u64,
     trace: Vec<String>,
@@ -74,11 +74,11 @@ impl Network {
                 rng: Rng::with_seed(seed),
                 direct: false,
                 rate,
-                under_way: BTreeSet::new(),
                 faults: BTreeMap::new(),
                 exchanges: 0,
                 trace: vec![],
             }),
+            held: Arc::default(),
             still: RwLock::default(),
         })
     }
@@ -182,26 +182,17 @@ impl Network {
         work: Duration,
         apply: impl FnOnce() -> T,
     ) -> Result<T, Fault> {
-        {
+        let writes = !items.is_empty();
+        let Ok(_held) = self.held.take(Access::Transaction, items, || false) else {
             let mut state = lock(&self.state);
-            if items.iter().any(|item| state.under_way.contains(item)) {
-                *state.faults.entry(Fault::Conflict).or_default() += 1;
-                state.trace.push(format!("{what}: conflict"));
-                return Err(Fault::Conflict);
-            }
-            state.under_way.extend(items.iter().cloned());
-        }
-        if !items.is_empty() {
+            *state.faults.entry(Fault::Conflict).or_default() += 1;
+            state.trace.push(format!("{what}: conflict"));
+            return Err(Fault::Conflict);
+        };
+        if writes {
             tokio::time::sleep(work).await;
         }
-        let done = {
-            let _may_change = self.still.read().await;
-            apply()
-        };
-        let mut state = lock(&self.state);
-        for item in &items {
-            state.under_way.remove(item);
-        }
-        Ok(done)
+        let _may_change = self.still.read().await;
+        Ok(apply())
     }
 }

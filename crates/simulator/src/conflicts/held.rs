@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use super::request::Key;
+use agent_queue::transaction::Key;
+
 use crate::sync::lock;
 
 /// How a request accesses its items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
+pub enum Access {
     Transaction,
     TransactionalRead,
     Write,
@@ -17,7 +18,7 @@ pub(super) enum Access {
 }
 
 impl Access {
-    pub(super) fn of(operation: &str) -> Self {
+    pub fn of(operation: &str) -> Self {
         match operation {
             "TransactWriteItems" => Self::Transaction,
             "TransactGetItems" => Self::TransactionalRead,
@@ -53,14 +54,19 @@ impl Items {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Held {
+pub struct Held {
     items: Mutex<Items>,
 }
 
 impl Held {
+    /// Whether a transaction holds this item.
+    pub fn holds(&self, item: &Key) -> bool {
+        lock(&self.items).held.contains_key(item)
+    }
+
     /// Holds all items of a transaction until the returned value is dropped, or none of them. Other
     /// requests hold no items. The error has one flag per item, true if a transaction holds it.
-    pub(super) fn take(
+    pub fn take(
         self: &Arc<Self>,
         access: Access,
         keys: Vec<Key>,
@@ -113,7 +119,7 @@ impl Held {
 /// The items of one transaction in flight, held until this is dropped. Also dropped if the request
 /// is cancelled.
 #[derive(Debug)]
-pub(super) struct Holding {
+pub struct Holding {
     held: Arc<Held>,
     keys: Vec<Key>,
     /// The items of a transactional read, each with the number of its writes when the read began.
@@ -123,7 +129,7 @@ pub(super) struct Holding {
 impl Holding {
     /// Returns one flag per item, true if the item caused a conflict. `None` unless a conflict with
     /// a later transaction also rejects this one.
-    pub(super) fn doomed(&self) -> Option<Vec<bool>> {
+    pub fn doomed(&self) -> Option<Vec<bool>> {
         let items = lock(&self.held.items);
         let doomed = |key: &Key| items.held.get(key).is_some_and(|doomed| *doomed);
         any(self.keys.iter().map(doomed))

@@ -8,10 +8,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use agent_queue::transaction::Key;
 use tokio::time::Instant;
 
 use super::held::Access;
-use super::request::Key;
 
 /// Burst capacity of an idle partition, in seconds of its write limit.
 const BURST_SECONDS: f64 = 0.02;

@@ -1,13 +1,12 @@
 //! The items of a request in DynamoDB JSON.
 
 use agent_queue::schema::{PK, SK};
+use agent_queue::transaction::Key;
 use serde_json::Value;
 
-/// Key of an item: its table and partition key, and its sort key.
-pub type Key = (String, String);
-
-/// Returns the keys of the items in a write or a transaction, in order. Empty for other reads.
-pub(super) fn keys(operation: &str, body: &Value) -> Vec<Key> {
+/// Returns the keys of the items in a write or a transaction, in order. A partition key contains
+/// its table. Empty for other reads.
+pub(crate) fn keys(operation: &str, body: &Value) -> Vec<Key> {
     match operation {
         "TransactWriteItems" => {
             let actions = body["TransactItems"].as_array().into_iter().flatten();

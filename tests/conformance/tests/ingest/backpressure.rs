@@ -8,7 +8,6 @@ use conformance::{NOW, memory};
 use lifo_queue::ingest::{Delivery, Ingest};
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::task::NewTask;
-use serde_json::json;
 use simulator::dynamodb::TABLE;
 use simulator::faulty::{Fault, FaultyStore};
 use simulator::protocol;
@@ -67,8 +66,7 @@ async fn client_of_the_functions_retries_a_throttled_write_of_a_new_message_for_
     let log = requests.clone();
     let connector = protocol::connector(move |_| {
         log.lock().unwrap().push(started.elapsed());
-        let error = json!({"__type": protocol::type_of("ThrottlingException"), "message": "slow"});
-        async move { protocol::respond(400, error.to_string()) }
+        async { protocol::error(400, "ThrottlingException", "slow") }
     });
     let client = protocol::config().http_client(http_client_fn(move |_, _| connector.clone()));
     let client = aws_sdk_dynamodb::Client::from_conf(client.build());

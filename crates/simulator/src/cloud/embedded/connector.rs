@@ -15,7 +15,9 @@ use crate::cloud::table::{self, Subject};
 use crate::cloud::wire::{BATCHES, Broken, READS, WRITES, exchange};
 use crate::cloud::world::{Actor, World};
 use crate::dynamodb::{TABLE, dispatch};
-use crate::protocol::{self, Response, respond};
+use crate::protocol::{self, Response, error, respond};
+
+const FAULT: &str = "by the cloud's fault plan";
 
 #[derive(Clone)]
 pub(super) struct Connector {
@@ -60,9 +62,9 @@ impl Connector {
         match exchange(&by, operation, kinds, apply).await {
             Ok((status, body)) if left.is_null() => respond(status, body),
             Ok((status, _)) => respond(status, json!({ "UnprocessedItems": left }).to_string()),
-            Err(Broken::Throttled) => respond(400, error("ThrottlingException")),
-            Err(Broken::Conflict) => respond(400, error("TransactionConflictException")),
-            Err(Broken::Unavailable) => respond(500, error("InternalServerError")),
+            Err(Broken::Throttled) => error(400, "ThrottlingException", FAULT),
+            Err(Broken::Conflict) => error(400, "TransactionConflictException", FAULT),
+            Err(Broken::Unavailable) => error(500, "InternalServerError", FAULT),
             Err(Broken::Lost) => Err(ConnectorError::timeout("no response".into())),
         }
     }
@@ -102,9 +104,4 @@ fn subject(operation: &str, body: &str) -> Subject {
         Some(id) => Subject::task(&TaskId::from_stored(id)),
         None => Subject::nothing(),
     }
-}
-
-fn error(code: &str) -> String {
-    let text = "by the cloud's fault plan";
-    json!({"__type": protocol::type_of(code), "message": text}).to_string()
 }
