@@ -88,6 +88,7 @@ pub use self::ingest::IngestProcess;
 use self::process::{Function, Life};
 pub use self::script::{Deed, Script};
 pub use self::settings::CloudSettings;
+pub use self::wire::WRITES;
 use self::world::{Actor, World};
 use crate::sync::{lock, pause};
 

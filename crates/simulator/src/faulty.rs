@@ -10,6 +10,7 @@ use lifo_queue::task::NewTask;
 use crate::layered::Layered;
 use crate::layered::tasks::{About, Layer, TaskCall};
 
+/// What a script decides for a call of a store, or for a request of its client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     None,

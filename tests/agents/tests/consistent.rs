@@ -10,7 +10,8 @@ use agents::world::World;
 use agents::{agent_id, call_id, rows, store_of};
 use serde_json::Value;
 use simulator::agents::embedded::Embedded;
-use simulator::scripted::{Fate, client};
+use simulator::faulty::Fault;
+use simulator::scripted::client;
 
 #[tokio::test(start_paused = true)]
 async fn every_read_is_strongly_consistent() {
@@ -21,7 +22,7 @@ async fn every_read_is_strongly_consistent() {
             let read = (operation.to_owned(), body.clone());
             sent.lock().unwrap().push(read);
         }
-        Fate::Done
+        Fault::None
     };
     let embedded = Embedded::start().unwrap();
     let store = Arc::new(store_of(client(embedded.engine(), record)));

@@ -18,8 +18,9 @@ use agent_queue::store::{AgentStore, Order};
 use agent_queue::time::{Micros, TokioClock};
 use fastrand::Rng;
 use simulator::agents::embedded::Embedded;
-use simulator::agents::network::{Fault, Network};
+use simulator::agents::network::Network;
 use simulator::agents::wire_store::WireStore;
+use simulator::cloud::FaultKind;
 
 use self::publisher::World;
 use crate::suite::Store;
@@ -37,7 +38,7 @@ pub struct Census {
     pub schedules: u64,
     pub calls: BTreeMap<&'static str, u64>,
     pub exchanges: u64,
-    pub faults: BTreeMap<Fault, u64>,
+    pub faults: BTreeMap<FaultKind, u64>,
     pub crashes: u64,
 }
 

@@ -18,7 +18,7 @@ use lifo_queue::store::memory::Record;
 use lifo_queue::task::{Task, TaskId, Ttl};
 use lifo_queue::time::Millis;
 use serde_json::{Value, json};
-use simulator::cloud::{Cloud, CloudSettings, Deed, FaultKind, Rates};
+use simulator::cloud::{Cloud, CloudSettings, Deed, FaultKind, Rates, WRITES};
 use tokio::time::Instant;
 
 use self::downstream::{Downstream, downstream};
@@ -256,7 +256,7 @@ fn rates(rng: &mut Rng) -> Rates {
     let theme = rng.u32(0..10);
     for kind in HARMLESS {
         if rng.u32(0..3) > 0 {
-            let per_call = if is_per_call(kind) { 0.04 } else { 0.3 };
+            let per_call = if WRITES.contains(&kind) { 0.04 } else { 0.3 };
             rates = rates.with(kind, rng.f64() * per_call);
         }
     }
@@ -276,19 +276,6 @@ fn rates(rng: &mut Rng) -> Rates {
         rates = rates.with(kind, 0.2 + rng.f64() * 0.5);
     }
     rates
-}
-
-fn is_per_call(kind: FaultKind) -> bool {
-    use FaultKind as F;
-    matches!(
-        kind,
-        F::Throttled
-            | F::Unavailable
-            | F::TransactionConflict
-            | F::LostAck
-            | F::LateWrite
-            | F::Latency
-    )
 }
 
 fn load(rng: &mut Rng, most_tasks: usize) -> Vec<Burst> {

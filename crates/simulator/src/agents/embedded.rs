@@ -7,14 +7,13 @@ use agent_queue::store::dynamodb::DynamoStore;
 use aws_sdk_dynamodb::Client;
 use aws_smithy_runtime_api::client::http::{SharedHttpConnector, http_client_fn};
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
-use aws_smithy_runtime_api::client::result::ConnectorError;
 use serde_json::json;
 
-use super::network::{Fault, Network};
-use crate::conflicts::{self, Access, Rejected};
+use super::network::Network;
+use crate::conflicts::{self, Access};
 use crate::dynamodb::{AGENT_TABLE, NotStarted, TABLE, dispatch};
 use crate::engine::Engine;
-use crate::protocol::{self, Response, error, respond};
+use crate::protocol::{self, Response, respond};
 
 /// A DynamoDB with the agents' table and the task table. Embedded in this process, except on
 /// DynamoDB Local.
@@ -73,8 +72,6 @@ impl Embedded {
     }
 }
 
-const FAULT: &str = "fault injected by the simulated network";
-
 #[derive(Clone)]
 struct Connector {
     network: Arc<Network>,
@@ -90,7 +87,7 @@ impl Connector {
             Access::Transaction => conflicts::keys(operation, &body.parse().unwrap_or_default()),
             _ => vec![],
         };
-        let conflict = Rejected::Conflict(vec![true; items.len()]);
+        let count = items.len();
         let engine = self.engine;
         let apply = move || engine.call(operation, &body);
         match self
@@ -99,11 +96,7 @@ impl Connector {
             .await
         {
             Ok((status, body)) => respond(status, body),
-            Err(Fault::Throttled) => error(400, "ThrottlingException", FAULT),
-            Err(Fault::Unavailable) => error(500, "InternalServerError", FAULT),
-            Err(Fault::Conflict) => conflict.response(Access::Transaction),
-            Err(_) => Err(ConnectorError::timeout("no response".into())),
+            Err(fault) => fault.response(operation, count),
         }
     }
 }
-

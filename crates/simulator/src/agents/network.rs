@@ -11,38 +11,22 @@ use agent_queue::transaction::Key;
 use fastrand::Rng;
 use tokio::sync::{RwLock, RwLockWriteGuard};
 
+use crate::cloud::FaultKind;
 use crate::conflicts::{Access, Held};
 use crate::sync::lock;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fault {
-    /// DynamoDB throttles the request and does not execute it.
-    Throttled,
-    /// The service returns an error and does not execute the request.
-    Unavailable,
-    /// The request is not executed, and the caller gets no response.
-    LostRequest,
-    /// The request is executed, but the caller gets no response.
-    LostResponse,
-    /// The caller gets no response, but the request is executed up to 20 seconds late.
-    LateRequest,
-    /// The transaction is rejected because a concurrent transaction is changing one of its items.
-    Conflict,
-}
+/// The faults of an exchange. A late request is executed up to 20 seconds late.
+pub const FAULTS: [FaultKind; 6] = [
+    FaultKind::Throttled,
+    FaultKind::Unavailable,
+    FaultKind::LostRequest,
+    FaultKind::LostAck,
+    FaultKind::LateWrite,
+    FaultKind::TransactionConflict,
+];
 
-impl Fault {
-    pub const ALL: [Self; 6] = [
-        Self::Throttled,
-        Self::Unavailable,
-        Self::LostRequest,
-        Self::LostResponse,
-        Self::LateRequest,
-        Self::Conflict,
-    ];
-
-    /// The faults that are drawn at random. Conflicts are caused by concurrent transactions.
-    const DRAWN: &[Self] = Self::ALL.split_at(5).0;
-}
+/// The faults that are drawn at random. Conflicts are caused by concurrent transactions.
+const DRAWN: &[FaultKind] = FAULTS.split_at(5).0;
 
 /// Client timeout: maximum time to wait for a response.
 const SILENCE: Duration = Duration::from_secs(2);
@@ -60,7 +44,7 @@ struct State {
     direct: bool,
     /// Number of exchanges per thousand for which a fault is drawn.
     rate: u32,
-    faults: BTreeMap<Fault, u64>,
+    faults: BTreeMap<FaultKind, u64>,
     exchanges: u64,
     trace: Vec<String>,
 }
@@ -101,7 +85,7 @@ impl Network {
     }
 
     /// Returns the number of exchanges per fault and the total number of exchanges.
-    pub fn figures(&self) -> (BTreeMap<Fault, u64>, u64) {
+    pub fn figures(&self) -> (BTreeMap<FaultKind, u64>, u64) {
         let state = lock(&self.state);
         (state.faults.clone(), state.exchanges)
     }
@@ -114,27 +98,27 @@ impl Network {
     /// Sends a request that changes these items, if any, and waits for its response.
     ///
     /// # Errors
-    /// The [`Fault`] of the exchange. The caller does not learn whether the request was executed.
+    /// The [`FaultKind`] of the exchange. The caller does not learn whether the request was executed.
     pub async fn exchange<T: Send + 'static>(
         self: &Arc<Self>,
         what: String,
         items: Vec<Key>,
         apply: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Fault> {
+    ) -> Result<T, FaultKind> {
         if lock(&self.state).direct {
             return Ok(apply());
         }
         let (fault, pauses) = self.draw(&what, !items.is_empty());
         tokio::time::sleep(pauses[0]).await;
         match fault {
-            Some(Fault::LostRequest) => {
+            Some(FaultKind::LostRequest) => {
                 tokio::time::sleep(SILENCE).await;
-                return Err(Fault::LostRequest);
+                return Err(FaultKind::LostRequest);
             }
-            Some(fault @ (Fault::Throttled | Fault::Unavailable)) => return Err(fault),
+            Some(fault @ (FaultKind::Throttled | FaultKind::Unavailable)) => return Err(fault),
             _ => {}
         }
-        let late = fault == Some(Fault::LateRequest);
+        let late = fault == Some(FaultKind::LateWrite);
         let network = self.clone();
         // Use a separate task, because the request is executed even if its sender crashes.
         let served = tokio::spawn(async move {
@@ -143,22 +127,22 @@ impl Network {
             }
             network.serve(what, items, pauses[1], apply).await
         });
-        if matches!(fault, Some(Fault::LateRequest | Fault::LostResponse)) {
+        if matches!(fault, Some(FaultKind::LateWrite | FaultKind::LostAck)) {
             tokio::time::sleep(SILENCE).await;
-            return Err(fault.unwrap_or(Fault::LostResponse));
+            return Err(fault.unwrap_or(FaultKind::LostAck));
         }
-        let response = served.await.map_err(|_| Fault::LostResponse)?;
+        let response = served.await.map_err(|_| FaultKind::LostAck)?;
         tokio::time::sleep(pauses[2]).await;
         response
     }
 
     /// Draws the fault of an exchange and four durations: request latency, execution, response
     /// latency and the delay of a late request.
-    fn draw(&self, what: &str, writes: bool) -> (Option<Fault>, [Duration; 4]) {
+    fn draw(&self, what: &str, writes: bool) -> (Option<FaultKind>, [Duration; 4]) {
         let mut state = lock(&self.state);
         state.exchanges += 1;
         let befalls = state.rng.u32(0..1_000) < state.rate;
-        let drawn = Fault::DRAWN[state.rng.usize(0..Fault::DRAWN.len())];
+        let drawn = DRAWN[state.rng.usize(0..DRAWN.len())];
         let mut pause = |range| Duration::from_micros(state.rng.u64(range));
         let pauses = [
             pause(100..4_000),
@@ -167,7 +151,8 @@ impl Network {
             pause(0..20_000_000),
         ];
         // Skip late reads, because they have no effect.
-        let fault = Some(drawn).filter(|fault| befalls && (writes || *fault != Fault::LateRequest));
+        let fault =
+            Some(drawn).filter(|fault| befalls && (writes || *fault != FaultKind::LateWrite));
         if let Some(fault) = fault {
             *state.faults.entry(fault).or_default() += 1;
         }
@@ -181,13 +166,16 @@ impl Network {
         items: Vec<Key>,
         work: Duration,
         apply: impl FnOnce() -> T,
-    ) -> Result<T, Fault> {
+    ) -> Result<T, FaultKind> {
         let writes = !items.is_empty();
         let Ok(_held) = self.held.take(Access::Transaction, items, || false) else {
             let mut state = lock(&self.state);
-            *state.faults.entry(Fault::Conflict).or_default() += 1;
+            *state
+                .faults
+                .entry(FaultKind::TransactionConflict)
+                .or_default() += 1;
             state.trace.push(format!("{what}: conflict"));
-            return Err(Fault::Conflict);
+            return Err(FaultKind::TransactionConflict);
         };
         if writes {
             tokio::time::sleep(work).await;

@@ -8,7 +8,8 @@ use agent_queue::store::{Committed, StoreError};
 use async_trait::async_trait;
 use futures::FutureExt;
 
-use super::network::{Fault, Network};
+use super::network::Network;
+use crate::cloud::FaultKind;
 use crate::layered::agents::{About, AgentCall, Layer};
 use crate::layered::{self, Layered};
 
@@ -51,19 +52,11 @@ impl Layer for Wire {
         match response {
             Ok(Some(response)) => response,
             // Unreachable, because the in-memory store never waits.
-            Ok(None) => Err(broken(operation, Fault::LostResponse)),
+            Ok(None) => Err(FaultKind::LostAck.error(operation)),
             Err(fault) => match layered::answer(Committed::Conflict) {
-                Some(conflict) if fault == Fault::Conflict => Ok(conflict),
-                _ => Err(broken(operation, fault)),
+                Some(conflict) if fault == FaultKind::TransactionConflict => Ok(conflict),
+                _ => Err(fault.error(operation)),
             },
         }
-    }
-}
-
-fn broken(operation: &'static str, fault: Fault) -> StoreError {
-    let source = format!("{fault:?}").into();
-    match fault {
-        Fault::Throttled | Fault::Conflict => StoreError::Throttled { operation, source },
-        _ => StoreError::Unanswered { operation, source },
     }
 }

@@ -1,13 +1,32 @@
 //! The kinds of faults and their rates.
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum FaultKind {
+use aws::store_error::StoreError;
+use aws_smithy_runtime_api::client::result::ConnectorError;
+
+use crate::conflicts::{Access, Rejected};
+use crate::protocol::{Response, error};
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident,)*) => {
+        /// A fault in a simulated run: of a request, a notification, an event or a process.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum FaultKind { $($(#[$doc])* $kind,)* }
+
+        impl FaultKind {
+            pub const ALL: &[Self] = &[$(Self::$kind),*];
+        }
+    };
+}
+
+kinds! {
     /// A request to the table is throttled.
     Throttled,
     /// A request to the table fails with a service error (HTTP 500).
     Unavailable,
     /// A write conflicts with a transaction on the same item.
     TransactionConflict,
+    /// A request to the table is not executed, and its caller gets no response.
+    LostRequest,
     /// A request to the table is executed, but its response is lost.
     LostAck,
     /// The caller of a table request times out, but the request is executed seconds later.
@@ -60,36 +79,29 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    pub const ALL: [Self; 28] = [
-        Self::Throttled,
-        Self::Unavailable,
-        Self::TransactionConflict,
-        Self::LostAck,
-        Self::LateWrite,
-        Self::Latency,
-        Self::Partition,
-        Self::PartialBatch,
-        Self::StaleIndex,
-        Self::StaleBeyondLag,
-        Self::PublishRejected,
-        Self::PublishUnanswered,
-        Self::NotificationLost,
-        Self::NotificationDuplicated,
-        Self::NotificationDelayed,
-        Self::NotificationReordered,
-        Self::StreamDelayed,
-        Self::BatchRepeated,
-        Self::BatchBisected,
-        Self::RecordsDiscarded,
-        Self::EventThrottled,
-        Self::EventRetried,
-        Self::EventDiscarded,
-        Self::KilledAtCall,
-        Self::KilledAtRandom,
-        Self::KilledByTask,
-        Self::DeadlinePassed,
-        Self::ClockSkew,
-    ];
+    /// Returns the response to a request with this fault. It has this number of items.
+    pub(crate) fn response(self, operation: &str, items: usize) -> Response {
+        let message = "fault injected by the simulated network";
+        match self {
+            Self::Throttled => error(400, "ThrottlingException", message),
+            Self::Unavailable => error(500, "InternalServerError", message),
+            Self::TransactionConflict => {
+                Rejected::Conflict(vec![true; items]).response(Access::of(operation))
+            }
+            _ => Err(ConnectorError::timeout("no response".into())),
+        }
+    }
+
+    /// Returns the error of a store whose request had this fault.
+    pub(crate) fn error(self, operation: &'static str) -> StoreError {
+        let source = format!("{self:?}").into();
+        match self {
+            Self::Throttled | Self::TransactionConflict => {
+                StoreError::Throttled { operation, source }
+            }
+            _ => StoreError::Unanswered { operation, source },
+        }
+    }
 }
 
 /// The probability of each kind of fault at each opportunity, from 0 to 1. Kinds that other faults

@@ -6,8 +6,9 @@ use futures::FutureExt;
 use lifo_queue::store::StoreError;
 use lifo_queue::store::memory::MemoryStore;
 
+use super::fault::FaultKind;
 use super::table::{self, Subject};
-use super::wire::{Broken, READS, WRITES, exchange};
+use super::wire::{READS, WRITES, exchange};
 use super::world::{Actor, World};
 use crate::layered::tasks::TaskCall;
 
@@ -16,7 +17,7 @@ pub(crate) fn at_once<T>(
     call: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, StoreError> {
     call.now_or_never()
-        .unwrap_or_else(|| Err(no_response("memory", "the store in memory waited")))
+        .unwrap_or_else(|| Err(FaultKind::LostAck.error("memory")))
 }
 
 /// Makes a call over the simulated network.
@@ -30,21 +31,6 @@ pub(crate) async fn call<T: Send + 'static>(
     let kinds = if subject.is_written() { WRITES } else { READS };
     let (process, call) = (by.process.clone(), call.on(store));
     let apply = move |world: &World| table::apply(world, &process, &subject, || at_once(call));
-    match exchange(by, operation, kinds, apply).await {
-        Ok(result) => result,
-        Err(Broken::Throttled | Broken::Conflict) => Err(StoreError::Throttled {
-            operation,
-            source: "the cloud's fault plan".into(),
-        }),
-        Err(Broken::Unavailable | Broken::Lost) => {
-            Err(no_response(operation, "the cloud's fault plan"))
-        }
-    }
-}
-
-fn no_response(operation: &'static str, why: &'static str) -> StoreError {
-    StoreError::Unanswered {
-        operation,
-        source: why.into(),
-    }
+    let exchanged = exchange(by, operation, kinds, apply).await;
+    exchanged.unwrap_or_else(|fault| Err(fault.error(operation)))
 }

@@ -12,16 +12,6 @@ use super::settings::PATIENCE;
 use super::world::{Actor, World};
 use crate::sync::{lock, pause};
 
-/// Cause of a failed call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Broken {
-    Throttled,
-    Conflict,
-    Unavailable,
-    /// The caller got no response.
-    Lost,
-}
-
 /// Minimum and maximum latency of a call in one direction.
 const ONE_WAY: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(8));
 
@@ -31,7 +21,8 @@ pub(crate) const READS: &[FaultKind] = &[
     FaultKind::LostAck,
     FaultKind::Latency,
 ];
-pub(crate) const WRITES: &[FaultKind] = &[
+/// The faults of a write.
+pub const WRITES: &[FaultKind] = &[
     FaultKind::Throttled,
     FaultKind::Unavailable,
     FaultKind::TransactionConflict,
@@ -49,13 +40,14 @@ pub(crate) const BATCHES: &[FaultKind] = &[
     FaultKind::Latency,
 ];
 
-/// Sends one call of a process to the table, which executes `apply`.
+/// Sends one call of a process to the table, which executes `apply`. The error is the fault that
+/// the caller sees.
 pub(crate) async fn exchange<T: Send + 'static>(
     Actor { world, process }: &Actor,
     operation: &'static str,
     kinds: &[FaultKind],
     apply: impl FnOnce(&World) -> T + Send + 'static,
-) -> Result<T, Broken> {
+) -> Result<T, FaultKind> {
     let call = process.enter(world, operation).await;
     let now = world.now();
     let fault = fault(world, process, kinds, now);
@@ -64,22 +56,8 @@ pub(crate) async fn exchange<T: Send + 'static>(
         Function::Operator => (Duration::ZERO, Duration::ZERO),
         _ => (one_way(world), one_way(world)),
     };
-    let rejected = match fault {
-        Some(FaultKind::Throttled) => Some(Broken::Throttled),
-        Some(FaultKind::TransactionConflict) => Some(Broken::Conflict),
-        Some(FaultKind::Unavailable) => Some(Broken::Unavailable),
-        Some(FaultKind::Partition) => {
-            (out, back) = (PATIENCE, Duration::ZERO);
-            Some(Broken::Lost)
-        }
-        _ => None,
-    };
-    if let Some(broken) = rejected {
-        pause(out + back).await;
-        process.leave(world, call, operation).await;
-        return Err(broken);
-    }
     match fault {
+        Some(FaultKind::Partition) => (out, back) = (PATIENCE, Duration::ZERO),
         Some(FaultKind::Latency) => {
             let longest = Duration::from_millis(1_400);
             out += world.chance.between(Duration::from_millis(100), longest);
@@ -90,6 +68,12 @@ pub(crate) async fn exchange<T: Send + 'static>(
         }
         _ => {}
     }
+    use FaultKind::{Partition, Throttled, TransactionConflict, Unavailable};
+    if let Some(fault @ (Throttled | TransactionConflict | Unavailable | Partition)) = fault {
+        pause(out + back).await;
+        process.leave(world, call, operation).await;
+        return Err(fault);
+    }
     let response = send(world, out, back, apply);
     process.sent(world, call, operation).await;
     // The sender is dropped without a response only when the cloud itself ends.
@@ -97,7 +81,7 @@ pub(crate) async fn exchange<T: Send + 'static>(
     process.leave(world, call, operation).await;
     match response {
         Ok(Ok(response)) if fault != Some(FaultKind::LostAck) => Ok(response),
-        _ => Err(Broken::Lost),
+        _ => Err(FaultKind::LostAck),
     }
 }
 

@@ -9,7 +9,8 @@ use lifo_queue::store::{ControlStore, GroupStore, OperatorStore, Redrive, Seen, 
 use lifo_queue::task::TaskId;
 use serde_json::Value;
 use simulator::dynamodb::TABLE;
-use simulator::scripted::{Fate, client};
+use simulator::faulty::Fault;
+use simulator::scripted::client;
 
 /// A store with the failed task `t`, and the requests that it has sent.
 async fn recorded() -> (DynamoStore, Arc<Mutex<Vec<(String, Value)>>>) {
@@ -18,7 +19,7 @@ async fn recorded() -> (DynamoStore, Arc<Mutex<Vec<(String, Value)>>>) {
     let record = move |operation: &str, body: &Value| {
         let request = (operation.to_owned(), body.clone());
         sent.lock().unwrap().push(request);
-        Fate::Done
+        Fault::None
     };
     let store = DynamoStore::new(client(&database(), record), TABLE);
     store.insert(&new_task("t", 0)).await.unwrap();

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use aws_smithy_runtime_api::client::http::{SharedHttpClient, http_client_fn};
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
-use aws_smithy_runtime_api::client::result::ConnectorError;
 use lifo_queue::schema::{CONTROL_ITEM, TASK_ID};
 use lifo_queue::task::TaskId;
 use serde_json::{Value, json};
@@ -12,12 +11,10 @@ use serde_json::{Value, json};
 use super::Databases;
 use crate::cloud::fault::FaultKind;
 use crate::cloud::table::{self, Subject};
-use crate::cloud::wire::{BATCHES, Broken, READS, WRITES, exchange};
+use crate::cloud::wire::{BATCHES, READS, WRITES, exchange};
 use crate::cloud::world::{Actor, World};
 use crate::dynamodb::{TABLE, dispatch};
-use crate::protocol::{self, Response, error, respond};
-
-const FAULT: &str = "by the cloud's fault plan";
+use crate::protocol::{self, Response, respond};
 
 #[derive(Clone)]
 pub(super) struct Connector {
@@ -62,10 +59,7 @@ impl Connector {
         match exchange(&by, operation, kinds, apply).await {
             Ok((status, body)) if left.is_null() => respond(status, body),
             Ok((status, _)) => respond(status, json!({ "UnprocessedItems": left }).to_string()),
-            Err(Broken::Throttled) => error(400, "ThrottlingException", FAULT),
-            Err(Broken::Conflict) => error(400, "TransactionConflictException", FAULT),
-            Err(Broken::Unavailable) => error(500, "InternalServerError", FAULT),
-            Err(Broken::Lost) => Err(ConnectorError::timeout("no response".into())),
+            Err(fault) => fault.response(operation, 0),
         }
     }
 }
