@@ -77,7 +77,7 @@ impl Stage {
         let store: Arc<dyn AgentStore> = match &self.table {
             Table::Memory(truth) => Arc::new(TimedStore::new(conflicts.clone(), truth.clone())),
             Table::Embedded(embedded) => {
-                let client = conflicts.client_of(embedded);
+                let client = conflicts.client_of(embedded.engine());
                 Arc::new(DynamoStore::new(client, AGENT_TABLE, Dimensions::default()))
             }
         };

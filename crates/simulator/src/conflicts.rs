@@ -43,7 +43,7 @@ use self::figures::consumed;
 pub use self::held::{Access, Held, Holding};
 use self::partitions::Partitions;
 pub(crate) use self::request::keys;
-use crate::agents::embedded::Embedded;
+use crate::engine::Engine;
 use crate::protocol::{self, Response};
 use crate::sync::{lock, pause};
 
@@ -121,10 +121,10 @@ impl Conflicts {
 
     /// Creates a client of an embedded DynamoDB, without SDK retries. Its transactions can conflict
     /// with those of all other clients created here. Tokio's clock can be paused.
-    pub fn client_of(&self, embedded: &Embedded) -> Client {
+    pub fn client_of(&self, engine: &Engine) -> Client {
         let connector = Connector {
             conflicts: self.clone(),
-            inner: embedded.direct(),
+            inner: engine.connector(),
         };
         protocol::client(protocol::connector(move |request| {
             connector.clone().respond(request)

@@ -48,7 +48,7 @@ struct Metered {
 impl Metered {
     fn start() -> Result<Self, NotStarted> {
         let conflicts = Conflicts::new(Latency::default());
-        let client = conflicts.client_of(&Embedded::start()?);
+        let client = conflicts.client_of(Embedded::start()?.engine());
         Ok(Self {
             store: DynamoStore::new(client, TABLE),
             conflicts,

@@ -8,7 +8,7 @@ use simulator::conflicts::{Conflicts, Latency};
 #[tokio::test]
 async fn enqueue_costs_four_units() {
     let conflicts = Conflicts::new(Latency::default());
-    let store = store_of(conflicts.client_of(&Embedded::start().unwrap()));
+    let store = store_of(conflicts.client_of(Embedded::start().unwrap().engine()));
     let ana = available(&store, agent("ana", &["Spanish"], "F")).await;
     drop(conflicts.take_figures());
     enqueue(&store, ana, 1).await;

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use agent_queue::dimension::Dimensions;
 use agent_queue::store::dynamodb::DynamoStore;
 use aws_sdk_dynamodb::Client;
-use aws_smithy_runtime_api::client::http::{SharedHttpConnector, http_client_fn};
+use aws_smithy_runtime_api::client::http::http_client_fn;
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
-use serde_json::json;
 
 use super::network::Network;
 use crate::conflicts::{self, Access};
-use crate::dynamodb::{AGENT_TABLE, NotStarted, TABLE, dispatch};
+use crate::dynamodb::{AGENT_TABLE, NotStarted, TABLE, agent_table, dispatch};
 use crate::engine::Engine;
 use crate::protocol::{self, Response, respond};
 
@@ -26,29 +25,13 @@ impl Embedded {
     /// Creates the database and the empty tables.
     pub fn start() -> Result<Self, NotStarted> {
         let engine = Engine::start()?;
-        engine.create_table(json!({
-            "TableName": AGENT_TABLE,
-            "BillingMode": "PAY_PER_REQUEST",
-            "AttributeDefinitions": [
-                {"AttributeName": "pk", "AttributeType": "S"},
-                {"AttributeName": "sk", "AttributeType": "S"},
-            ],
-            "KeySchema": [
-                {"AttributeName": "pk", "KeyType": "HASH"},
-                {"AttributeName": "sk", "KeyType": "RANGE"},
-            ],
-        }))?;
+        engine.create_table(agent_table())?;
         engine.create_table(dispatch::task_table(TABLE))?;
         Ok(Self { engine })
     }
 
     pub fn engine(&self) -> &Engine {
         &self.engine
-    }
-
-    /// Creates a connector to the database, without latency.
-    pub(crate) fn direct(&self) -> SharedHttpConnector {
-        self.engine.connector()
     }
 
     /// Creates a client without latency or SDK retries.

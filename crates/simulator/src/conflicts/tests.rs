@@ -1,5 +1,5 @@
 use super::*;
-use crate::dynamodb::AGENT_TABLE;
+use crate::dynamodb::{AGENT_TABLE, agent_table};
 use agent_queue::schema::{PK, SK};
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem};
@@ -53,12 +53,10 @@ async fn transact(client: &Client, actions: Vec<TransactWriteItem>) -> Vec<Strin
 }
 
 fn started(latency: Latency) -> (Conflicts, Client, Client) {
-    let embedded = Embedded::start().unwrap();
+    let engine = Engine::start().unwrap();
+    engine.create_table(agent_table()).unwrap();
     let conflicts = Conflicts::new(latency);
-    let (one, other) = (
-        conflicts.client_of(&embedded),
-        conflicts.client_of(&embedded),
-    );
+    let (one, other) = (conflicts.client_of(&engine), conflicts.client_of(&engine));
     (conflicts, one, other)
 }
 
