@@ -97,8 +97,8 @@ GUARDS = guards_of(
                 "let lingered = since;",
             ),
             "release before the write of what was learned about groups": (
-                "if let Err(error) = self.learn().await {",
-                "if let (true, Err(error)) = (self.seen == u64::MAX, self.learn().await) {",
+                "if let Err(error) = self.save_groups().await {",
+                "if let (true, Err(error)) = (self.seen == u64::MAX, self.save_groups().await) {",
             ),
         },
         f"{_CORE}/store/dynamodb/control.rs": {
@@ -109,7 +109,7 @@ GUARDS = guards_of(
         },
         f"{_CORE}/process/finish.rs": {
             "tail call before the release": (
-                "        self.release(release, learning, summary).await?;\n        if summary.idle_turns",
+                "        self.release_lease(release, unsaved, summary).await?;\n        if summary.idle_turns",
                 """        let early = Notification {
             reason: WakeReason::TailCall,
             event: release.owner.to_string(),
@@ -117,7 +117,7 @@ GUARDS = guards_of(
         };
         self.notifier.tail_call(&early).await?;
         summary.tail_call = true;
-        self.release(release, learning, summary).await?;
+        self.release_lease(release, unsaved, summary).await?;
         if summary.tail_call {
             summary.exit = Exit::TimeUp;
             return Ok(());

@@ -69,7 +69,7 @@ HEALTH_GUARDS = guards_of(
                 "if !is_known && until == Millis::MAX {",
             ),
         },
-        f"{_CORE}/process/health/groups/learning.rs": {
+        f"{_CORE}/process/health/groups/unsaved.rs": {
             "leave a breaker of a group out of what the turn learned": (
                 "learned.breaker = health.open_breaker();",
                 "learned.breaker = health.open_breaker().filter(|open| open.probes == u32::MAX);",

@@ -89,7 +89,7 @@ pub enum Operation {
         now: Millis,
     },
     /// A write of the group state that a processor learned.
-    Learn {
+    SaveGroups {
         learned: LearnedGroups,
         by: Uuid,
         seen: Option<Uuid>,
@@ -139,7 +139,7 @@ macro_rules! call_of {
             Operation::ChangeGroup { group, change, now } => {
                 $call!(change_group(group, change, *now))
             }
-            Operation::Learn { learned, by, seen } => $call!(learn_groups(learned, *by, *seen)),
+            Operation::SaveGroups { learned, by, seen } => $call!(save_groups(learned, *by, *seen)),
             Operation::LookAtGroups => $call!(groups()),
             $($other => $own,)*
         }
@@ -317,8 +317,8 @@ rules! {
 
     ChangeGroup: "change_group: the last limit or pause of the group counts";
     ChangeGroupSame: "change_group: the limit or the pause is as it was";
-    Learn: "learn_groups: the last writer is the one that was seen";
-    LearnAgain: "learn_groups: the last writer is the caller";
-    LearnLost: "learn_groups: lost, another process wrote since";
+    SaveGroups: "save_groups: the last writer is the one that was seen";
+    SaveGroupsAgain: "save_groups: the last writer is the caller";
+    SaveGroupsLost: "save_groups: lost, another process wrote since";
     LookAtGroups: "groups: as they are";
 }

@@ -74,7 +74,7 @@ impl DevQueue {
         }
         let written = self
             .store
-            .learn_groups(&learned, owner, states.learned_by)
+            .save_groups(&learned, owner, states.learned_by)
             .await?;
         debug_assert_eq!(written, Written::Done, "only this process uses the table");
         Ok(())
@@ -134,7 +134,7 @@ mod tests {
         };
         queue
             .store
-            .learn_groups(&learned, owner, None)
+            .save_groups(&learned, owner, None)
             .await
             .unwrap();
         queue.return_running("ended").await.unwrap();

@@ -3,7 +3,7 @@
 use aws::error_chain;
 use uuid::Uuid;
 
-use super::health::Learning;
+use super::health::UnsavedGroups;
 use super::rate::Rate;
 use super::summary::{Exit, TurnSummary};
 use super::{Processor, TurnError};
@@ -15,7 +15,7 @@ use crate::trace;
 use crate::wake::Waker;
 
 /// Maximum number of attempts to write the group state. A displaced processor writes at most once.
-const LEARN_ATTEMPTS: usize = 3;
+const SAVE_ATTEMPTS: usize = 3;
 
 /// Why the loop ended.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub(super) enum TurnEnd {
 pub(super) struct Stopped {
     pub(super) owner: Uuid,
     /// Group state to write before the release; `None` if the table contains it.
-    pub(super) learning: Option<Learning>,
+    pub(super) unsaved: Option<UnsavedGroups>,
     pub(super) summary: TurnSummary,
     /// Whether a task of this turn became PENDING again.
     pub(super) returned: bool,
@@ -46,19 +46,19 @@ pub(super) struct Stopped {
 
 impl Stopped {
     /// Builds the request that releases this turn's lease, without rule 5's condition.
-    fn release(&self, end: &TurnEnd) -> Release {
+    fn release_request(&self, end: &TurnEnd) -> Release {
         let mut carried = self.carried.clone();
         if matches!(end, TurnEnd::Paused) {
             // A pause ends the overload, because tasks age during a pause regardless of the load.
             carried.overloaded_since = None;
         }
-        release(self.owner, &self.summary, &self.rate, carried, None)
+        release_request(self.owner, &self.summary, &self.rate, carried, None)
     }
 }
 
 /// Builds the request that releases the processor lease. If `if_requested_is` is set, the release
 /// succeeds only if `requested` has this value (rule 5).
-pub(super) fn release(
+pub(super) fn release_request(
     owner: Uuid,
     summary: &TurnSummary,
     rate: &Rate,
@@ -90,8 +90,8 @@ impl Processor {
         end: TurnEnd,
         stopped: &mut Stopped,
     ) -> Result<(), TurnError> {
-        let release = stopped.release(&end);
-        let learning = stopped.learning.take();
+        let release = stopped.release_request(&end);
+        let unsaved = stopped.unsaved.take();
         let summary = &mut stopped.summary;
         match end {
             TurnEnd::Empty => summary.exit = Exit::Empty,
@@ -105,14 +105,14 @@ impl Processor {
             }
             TurnEnd::Paused => {
                 summary.exit = Exit::Paused;
-                self.release(&release, learning, summary).await?;
+                self.release_lease(&release, unsaved, summary).await?;
                 self.wake_if_resumed(stopped.owner).await?;
             }
-            TurnEnd::TimeUp => self.tail_call(&release, learning, summary).await?,
+            TurnEnd::TimeUp => self.tail_call(&release, unsaved, summary).await?,
             TurnEnd::Failed(error) => {
                 // Release the lease, so that Lambda's retry of the message can acquire it. A
                 // release error must not hide the original error.
-                if let Err(second) = self.release(&release, learning, summary).await {
+                if let Err(second) = self.release_lease(&release, unsaved, summary).await {
                     let second = error_chain::chain(&second);
                     tracing::error!(error = second, "lease not released; it will expire");
                 }
@@ -127,10 +127,10 @@ impl Processor {
     async fn tail_call(
         &self,
         release: &Release,
-        learning: Option<Learning>,
+        unsaved: Option<UnsavedGroups>,
         summary: &mut TurnSummary,
     ) -> Result<(), TurnError> {
-        self.release(release, learning, summary).await?;
+        self.release_lease(release, unsaved, summary).await?;
         if summary.idle_turns >= self.settings.max_idle_turns {
             summary.exit = Exit::NoProgress;
             tracing::error!(
@@ -166,14 +166,14 @@ impl Processor {
 
     /// Releases the lease after writing the group state that the next processor needs. If the write
     /// fails, the lease is not released, and the next processor assumes the worst case.
-    async fn release(
+    async fn release_lease(
         &self,
         release: &Release,
-        learning: Option<Learning>,
+        unsaved: Option<UnsavedGroups>,
         summary: &mut TurnSummary,
     ) -> Result<(), StoreError> {
-        if let Some(learning) = learning {
-            self.learn(release.owner, &learning).await?;
+        if let Some(unsaved) = unsaved {
+            self.save_groups(release.owner, &unsaved).await?;
         }
         if let Released::Done { idle_turns } = self.store.release(release).await? {
             summary.idle_turns = idle_turns;
@@ -184,11 +184,15 @@ impl Processor {
     /// Writes the group state at the end of a turn. If another processor has written its state
     /// since this turn read it, the owner of the lease repeats the write. A displaced processor
     /// writes nothing.
-    pub(super) async fn learn(&self, owner: Uuid, learning: &Learning) -> Result<(), StoreError> {
-        let Learning { learned, seen } = learning;
+    pub(super) async fn save_groups(
+        &self,
+        owner: Uuid,
+        unsaved: &UnsavedGroups,
+    ) -> Result<(), StoreError> {
+        let UnsavedGroups { learned, seen } = unsaved;
         let mut seen = *seen;
-        for _ in 0..LEARN_ATTEMPTS {
-            match self.store.learn_groups(learned, owner, seen).await? {
+        for _ in 0..SAVE_ATTEMPTS {
+            match self.store.save_groups(learned, owner, seen).await? {
                 Written::Done | Written::Overtaken => return Ok(()),
                 Written::Lost => {}
             }

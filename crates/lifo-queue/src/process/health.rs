@@ -34,7 +34,7 @@ use std::collections::{HashMap, HashSet};
 use self::breaker::Breaker;
 pub use self::breaker::{FIRST_PROBE, LONGEST_PROBE, RUNS_TO_OPEN};
 pub(super) use self::ending::is_last_start;
-pub(super) use self::groups::{GroupLimits, Learning};
+pub(super) use self::groups::{GroupLimits, UnsavedGroups};
 use self::limit::Limit;
 pub(super) use self::limits::Limits;
 pub(super) use self::shared::{Downstream, SharedDownstream};

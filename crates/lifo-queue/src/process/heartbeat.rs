@@ -155,7 +155,7 @@ impl Heartbeat {
     }
 
     /// Stores the control item that a request other than a renewal returned.
-    pub(super) fn learn(&self, control: Control) {
+    pub(super) fn observe(&self, control: Control) {
         self.tell.send_modify(|held| {
             if let Held::Until(_, known, _) = held {
                 *known = control;

@@ -27,7 +27,7 @@ pub trait GroupStore: Send + Sync {
     /// Replaces the processors' state for `by`, the owner of the processor lease. Returns
     /// [`Written::Lost`] if another processor has written the state since this processor read it
     /// with `seen` as the last writer.
-    async fn learn_groups(
+    async fn save_groups(
         &self,
         learned: &LearnedGroups,
         by: Uuid,

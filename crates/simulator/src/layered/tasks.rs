@@ -99,6 +99,6 @@ layered! { QueueStore by Layer:
     GroupStore {
         groups() -> GroupStates => About::Nothing;
         change_group(&group: GroupName, &change: GroupChange, now: Millis) -> GroupChanged => About::Groups;
-        learn_groups(&learned: LearnedGroups, by: Uuid, seen: Option<Uuid>) -> Written => About::Groups;
+        save_groups(&learned: LearnedGroups, by: Uuid, seen: Option<Uuid>) -> Written => About::Groups;
     }
 }

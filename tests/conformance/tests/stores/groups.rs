@@ -144,7 +144,7 @@ async fn only_one_processor_after_another_writes_what_it_learned(store: Arc<dyn 
     };
     let learn = async |name: &str, by: Uuid, seen| {
         let learned = learned(name);
-        store.learn_groups(&learned, by, seen).await.unwrap()
+        store.save_groups(&learned, by, seen).await.unwrap()
     };
     let [first, second, third] = [1, 2, 3].map(Uuid::from_u128);
     assert_eq!(learn("a", first, None).await, Written::Done);
@@ -164,7 +164,7 @@ async fn only_one_processor_after_another_writes_what_it_learned(store: Arc<dyn 
     );
     assert_eq!(there.overrides.len(), 1);
     let nothing = LearnedGroups::default();
-    let written = store.learn_groups(&nothing, third, Some(second)).await;
+    let written = store.save_groups(&nothing, third, Some(second)).await;
     assert_eq!(written.unwrap(), Written::Done);
     assert_eq!(store.groups().await.unwrap().learned, nothing);
 }

@@ -128,7 +128,7 @@ async fn sweep_sends_no_wake_up_for_tasks_of_closed_groups_until_they_open() {
     };
     let learned = world
         .store
-        .learn_groups(&learned, Uuid::from_u128(1), None)
+        .save_groups(&learned, Uuid::from_u128(1), None)
         .await;
     assert_eq!(learned.unwrap(), Written::Done);
     // A queue without groups does not derive groups from ids.

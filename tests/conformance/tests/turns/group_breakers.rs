@@ -56,7 +56,7 @@ async fn poison_task_at_the_head_of_a_group_delays_its_recovery_by_a_probe() {
         ..LearnedGroups::default()
     };
     let by = Uuid::from_u128(1);
-    let written = world.store.learn_groups(&learned, by, None).await;
+    let written = world.store.save_groups(&learned, by, None).await;
     assert_eq!(written.unwrap(), Written::Done);
     let (_, ()) = tokio::join!(world.turn(), async {
         tokio::time::sleep(10 * SECOND).await;

@@ -252,7 +252,7 @@ async fn task_whose_settlement_failed_counts_as_running_even_in_the_next_turn() 
 #[tokio::test(start_paused = true)]
 async fn lease_is_not_released_if_the_group_state_cannot_be_written() {
     let world = world(|_| at_once(), every(100 * SECOND), &[("a", 5)]).await;
-    let store = world.failing("learn_groups", Fault::LostRequest);
+    let store = world.failing("save_groups", Fault::LostRequest);
     let failed = world.turn_on(store).await;
     assert!(failed.is_err());
     assert!(world.control().await.lease.is_some());
@@ -268,7 +268,7 @@ async fn late_group_state_of_a_displaced_processor_does_not_fail_the_turn() {
     let late = async {
         tokio::time::sleep(SECOND / 2).await;
         let learned = LearnedGroups::default();
-        let written = world.store.learn_groups(&learned, displaced, None).await;
+        let written = world.store.save_groups(&learned, displaced, None).await;
         assert_eq!(written.unwrap(), Written::Done);
     };
     let (summary, ()) = tokio::join!(world.turn(), late);
@@ -301,7 +301,7 @@ async fn task_that_must_run_alone_in_a_closed_group_reserves_no_gap() {
 async fn queue_without_groups_does_not_read_the_groups_item() {
     let world = World::of(20, |_| at_once()).await;
     let store = world.faulty(|step, _| match step {
-        "groups" | "learn_groups" => Fault::Denied,
+        "groups" | "save_groups" => Fault::Denied,
         _ => Fault::None,
     });
     let summary = world.turn_on(store).await.unwrap();

@@ -64,7 +64,7 @@ impl ReferenceQueue {
     }
 
     /// Replaces the processors' state if its last writer is the caller or the one that it read.
-    pub(super) fn learn_groups(
+    pub(super) fn save_groups(
         &mut self,
         learned: &LearnedGroups,
         by: Uuid,
@@ -72,13 +72,13 @@ impl ReferenceQueue {
     ) -> (Answer, Rule) {
         let there = self.groups.learned_by;
         if there != Some(by) && there != seen {
-            return lost(Rule::LearnLost);
+            return lost(Rule::SaveGroupsLost);
         }
         self.groups.learned = learned.clone();
         self.groups.learned_by = Some(by);
         done(match there == Some(by) {
-            true => Rule::LearnAgain,
-            false => Rule::Learn,
+            true => Rule::SaveGroupsAgain,
+            false => Rule::SaveGroups,
         })
     }
 }
@@ -86,7 +86,7 @@ impl ReferenceQueue {
 pub(crate) fn drawn(machine: &Machine) -> Drawn {
     vec![
         (2, change(machine)),
-        (2, learn(machine)),
+        (2, save(machine)),
         (1, Just(Operation::LookAtGroups).boxed()),
     ]
 }
@@ -111,7 +111,7 @@ fn change(machine: &Machine) -> BoxedStrategy<Operation> {
 }
 
 /// Draws a write by one of three processors, which mostly saw the last writer.
-fn learn(machine: &Machine) -> BoxedStrategy<Operation> {
+fn save(machine: &Machine) -> BoxedStrategy<Operation> {
     let there = machine.queue.groups.learned_by;
     let any = (1..4_u128).prop_map(Uuid::from_u128);
     let seen = prop_oneof![2 => Just(there), 1 => option::of(any.clone())];
@@ -141,6 +141,6 @@ fn learn(machine: &Machine) -> BoxedStrategy<Operation> {
         count_at,
     });
     (learned, any, seen)
-        .prop_map(|(learned, by, seen)| Operation::Learn { learned, by, seen })
+        .prop_map(|(learned, by, seen)| Operation::SaveGroups { learned, by, seen })
         .boxed()
 }

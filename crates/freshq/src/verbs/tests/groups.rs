@@ -75,7 +75,7 @@ async fn groups_are_shown_with_their_tasks_limits_and_pauses() {
         }],
         ..LearnedGroups::default()
     };
-    let written = world.store.learn_groups(&learned, Uuid::nil(), None).await;
+    let written = world.store.save_groups(&learned, Uuid::nil(), None).await;
     written.unwrap();
     let report = world.run(&ALL).await.unwrap();
     assert_eq!(

@@ -5,14 +5,14 @@
 //! released, every bucket starts empty, and groups with a concurrency limit stay closed until the
 //! TAKEN tasks are counted. So no limit is exceeded after a crash, and starts don't require writes.
 
-mod learning;
+mod unsaved;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
 use uuid::Uuid;
 
-pub(in crate::process) use self::learning::Learning;
+pub(in crate::process) use self::unsaved::UnsavedGroups;
 use crate::control::{GroupOverride, GroupStates, LearnedGroup, LearnedGroups};
 use crate::process::health::Signal;
 use crate::process::rate::{RateLimit, since_epoch, whole_millis};

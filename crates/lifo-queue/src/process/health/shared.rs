@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::domains::Domains;
-use super::{GroupLimits, Health, Learning, Ruling, Run, Signal};
+use super::{GroupLimits, Health, Ruling, Run, Signal, UnsavedGroups};
 use crate::control::Carried;
 use crate::process::groups::Gates;
 use crate::store::Candidate;
@@ -115,9 +115,9 @@ impl Downstream {
     }
 
     /// Returns the group state that the next processor needs; `None` if the table contains it.
-    pub(in crate::process) fn learning(&self, now: Millis) -> Option<Learning> {
+    pub(in crate::process) fn unsaved_groups(&self, now: Millis) -> Option<UnsavedGroups> {
         let groups = self.groups.as_ref()?;
-        groups.learning(self.domains.as_ref(), now)
+        groups.unsaved(self.domains.as_ref(), now)
     }
 
     /// Closes the breakers of an empty queue, unless an operator holds the queue's breaker open.

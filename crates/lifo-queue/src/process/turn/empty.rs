@@ -2,7 +2,7 @@
 
 use super::{POLL, Turn, TurnEnd};
 use crate::control::Released;
-use crate::process::finish::release;
+use crate::process::finish::release_request;
 use crate::process::select::Pass;
 use crate::time::Millis;
 
@@ -45,14 +45,14 @@ impl Turn<'_> {
             // not count as part of this outage.
             self.downstream.lock().end_outage(now);
         }
-        self.release().await
+        self.release_if_empty().await
     }
 
-    async fn release(&mut self) -> Option<TurnEnd> {
-        if let Err(error) = self.learn().await {
+    async fn release_if_empty(&mut self) -> Option<TurnEnd> {
+        if let Err(error) = self.save_groups().await {
             return Some(TurnEnd::Failed(error));
         }
-        let release = release(
+        let release = release_request(
             self.owner,
             &self.summary,
             &self.rate,
@@ -65,7 +65,7 @@ impl Turn<'_> {
                 self.seen = control.requested;
                 // An operator may have redriven a task that is older than the bound on index reads.
                 // The new control item lowers this bound.
-                self.heartbeat.learn(control);
+                self.heartbeat.observe(control);
                 // The operator may also have opened a group.
                 if let Err(error) = self.read_groups().await {
                     return Some(TurnEnd::Failed(error));

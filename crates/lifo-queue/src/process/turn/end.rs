@@ -49,7 +49,7 @@ impl Turn<'_> {
 
     /// Stops the heartbeat and returns the state needed to finish the turn.
     pub(in crate::process) async fn stop(mut self) -> Stopped {
-        let learning = self.learning(self.now());
+        let unsaved = self.unsaved_groups(self.now());
         let carried = self.carried();
         self.heartbeat.stop().await;
         self.summary.queries = self.reads.queries;
@@ -60,7 +60,7 @@ impl Turn<'_> {
         let overloaded = self.codel.overloaded_for(now);
         self.summary.overloaded_ms = u64::try_from(overloaded.as_millis()).unwrap_or(u64::MAX);
         Stopped {
-            learning,
+            unsaved,
             carried,
             owner: self.owner,
             summary: self.summary,

@@ -3,7 +3,7 @@
 use aws::error_chain;
 
 use super::Turn;
-use crate::process::health::{GroupLimits, Learning};
+use crate::process::health::{GroupLimits, UnsavedGroups};
 use crate::process::select::DEEP_PAGE;
 use crate::store::{Order, PageQuery, StandingLease, StoreError};
 use crate::task::TaskStatus;
@@ -78,18 +78,18 @@ impl Turn<'_> {
     }
 
     /// The group state that the next processor needs; `None` if the table already contains it.
-    pub(super) fn learning(&self, now: Millis) -> Option<Learning> {
-        self.downstream.lock().learning(now)
+    pub(super) fn unsaved_groups(&self, now: Millis) -> Option<UnsavedGroups> {
+        self.downstream.lock().unsaved_groups(now)
     }
 
     /// Writes the group state that the next processor needs, before the lease is released.
-    pub(super) async fn learn(&self) -> Result<(), StoreError> {
-        let Some(learning) = self.learning(self.now()) else {
+    pub(super) async fn save_groups(&self) -> Result<(), StoreError> {
+        let Some(unsaved) = self.unsaved_groups(self.now()) else {
             return Ok(());
         };
-        self.processor.learn(self.owner, &learning).await?;
+        self.processor.save_groups(self.owner, &unsaved).await?;
         if let Some(groups) = self.downstream.lock().groups() {
-            groups.has_learned(learning.learned, self.owner);
+            groups.saved(unsaved.learned, self.owner);
         }
         Ok(())
     }

@@ -45,7 +45,7 @@ impl GroupStore for DynamoStore {
         Err(contended(schema::GROUPS_ITEM))
     }
 
-    async fn learn_groups(
+    async fn save_groups(
         &self,
         learned: &LearnedGroups,
         by: Uuid,

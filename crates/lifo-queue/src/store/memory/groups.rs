@@ -30,7 +30,7 @@ impl GroupStore for MemoryStore {
         Ok(GroupChanged::Done)
     }
 
-    async fn learn_groups(
+    async fn save_groups(
         &self,
         learned: &LearnedGroups,
         by: Uuid,

@@ -1,6 +1,6 @@
 use std::num::{NonZeroU16, NonZeroU32};
 
-use super::learning::MAX_LEARNED;
+use super::unsaved::MAX_LEARNED;
 use super::*;
 use crate::process::health::tests::settings;
 use crate::task::{Lease, LeaseToken};
@@ -39,7 +39,7 @@ fn busy(groups: &mut GroupLimits, id: &str, wait: Duration) -> bool {
 
 /// The state that a turn left in the table.
 fn left(groups: &GroupLimits, now: Millis) -> GroupStates {
-    let learned = groups.learning(None, now).map(|learning| learning.learned);
+    let learned = groups.unsaved(None, now).map(|unsaved| unsaved.learned);
     GroupStates {
         learned: learned.unwrap_or_default(),
         ..GroupStates::default()
@@ -71,12 +71,12 @@ fn group_runs_no_more_tasks_than_its_limit() {
     groups.ended(&task("a/1"), true, at(1));
     assert_eq!(groups.closed_until("a", at(1)), None);
     assert!(
-        groups.learning(None, at(1)).is_some(),
+        groups.unsaved(None, at(1)).is_some(),
         "a/2 and b/1 did not end"
     );
     groups.ended(&task("a/2"), true, at(1));
     groups.ended(&task("b/1"), true, at(1));
-    assert!(groups.learning(None, at(1)).is_none());
+    assert!(groups.unsaved(None, at(1)).is_none());
 }
 
 #[test]

@@ -13,7 +13,7 @@ pub(super) const MAX_LEARNED: usize = 500;
 
 /// The group state that a processor writes before it releases its lease.
 #[derive(Debug)]
-pub(in crate::process) struct Learning {
+pub(in crate::process) struct UnsavedGroups {
     pub(in crate::process) learned: LearnedGroups,
     /// The most recent writer of the group state that this turn knows of.
     pub(in crate::process) seen: Option<Uuid>,
@@ -21,11 +21,11 @@ pub(in crate::process) struct Learning {
 
 impl GroupLimits {
     /// Returns the state that the next processor needs; `None` if the table already contains it.
-    pub(in crate::process::health) fn learning(
+    pub(in crate::process::health) fn unsaved(
         &self,
         domains: Option<&Domains>,
         now: Millis,
-    ) -> Option<Learning> {
+    ) -> Option<UnsavedGroups> {
         let learned = |(name, group): (&String, &Group)| {
             let mut learned = self.learned_group(name, group, now);
             if let Some(health) = domains.and_then(|domains| domains.get(name)) {
@@ -66,14 +66,14 @@ impl GroupLimits {
             empty_at,
             count_at: self.count_at,
         };
-        (learned != self.left).then_some(Learning {
+        (learned != self.left).then_some(UnsavedGroups {
             learned,
             seen: self.left_by,
         })
     }
 
     /// Records that this turn, the lease owner `by`, wrote the state `learned` to the table.
-    pub(in crate::process) fn has_learned(&mut self, learned: LearnedGroups, by: Uuid) {
+    pub(in crate::process) fn saved(&mut self, learned: LearnedGroups, by: Uuid) {
         self.left = learned;
         self.left_by = Some(by);
     }
