@@ -113,7 +113,7 @@ INGEST_GUARDS = guards_of(
                 "let counts = true;",
             ),
         },
-        f"{_CORE}/process/capacity.rs": {
+        f"{_CORE}/process/observe.rs": {
             "measure a capacity while a slot is free": (
                 "let was_free = self.free > passed.mul_f64(FREE);",
                 "let was_free = self.free > passed;",

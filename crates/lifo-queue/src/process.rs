@@ -12,7 +12,7 @@
 //! | `rate` | the limit on starts per second |
 //! | `read` | reads of the index, on demand or in advance |
 //! | `health` | the health of the downstream: circuit breaker, concurrency, cost of runs without a result |
-//! | `capacity` | the downstream's capacity, for ingest admission |
+//! | `observe` | what operators see of the runs, and the downstream's capacity for ingest admission |
 //! | `codel` | overload: whether only new tasks start |
 //! | `attempt` | one attempt at a task: take, run, settle or return |
 //! | `slots` | the slots, which attempts hold until their runs end |
@@ -22,7 +22,6 @@
 //! | `summary` | the summary of a turn |
 
 mod attempt;
-mod capacity;
 mod codel;
 mod error;
 mod filter;
@@ -31,7 +30,7 @@ mod groups;
 mod heads;
 mod health;
 mod heartbeat;
-mod observations;
+mod observe;
 mod rate;
 mod read;
 mod select;
