@@ -189,20 +189,24 @@ GUARDS = guards_of(
         },
         f"{_CORE}/process/slots.rs": {
             "start a task taken ahead without a free slot": (
-                "starts = !ahead || !state.closed && may_start(state.runs.len());",
-                "starts = !ahead || !state.closed;",
+                "is_first && !state.closed && may_start(state.runs.len());",
+                "is_first && !state.closed;",
             ),
             "let a task taken ahead wait for more than 100 ms": (
                 "const LONGEST_WAIT: Duration = MAX_PAGE_AGE;",
                 "const LONGEST_WAIT: Duration = Duration::from_secs(10);",
             ),
             "take further tasks ahead after one found no slot": (
-                "self.slots.quietly(|state| state.failed = true);",
-                "self.slots.quietly(|state| state.failed = false);",
+                "state.failed |= !started;",
+                "state.failed |= false;",
+            ),
+            "let a task start before one that was taken earlier": (
+                "starts = place.is_none() || is_first && ",
+                "starts = place.is_none() || (is_first || true) && ",
             ),
             "start waiting tasks although the turn ends": (
-                "if slots.state.borrow().closed {",
-                "if false {",
+                "while !self.try_start(&may_start) && !self.slots.state.borrow().closed {",
+                "while !self.try_start(&may_start) {",
             ),
         },
         f"{_CORE}/process/rate.rs": {

@@ -5,6 +5,7 @@
 //! to end. It then waits for that slot. If none becomes free within [`LONGEST_WAIT`], the task
 //! returns without having started.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,6 +45,8 @@ pub(super) struct State {
     run: Option<Duration>,
     /// Whether no task is taken ahead before the next end of a run, because one returned unstarted.
     failed: bool,
+    /// The tasks that wait for a slot, in the order of their takes. Only the first may start.
+    waiting: VecDeque<Arc<Notify>>,
     /// Whether no further task may start.
     closed: bool,
 }
@@ -61,14 +64,21 @@ pub(super) enum Ahead {
     Nothing,
 }
 
+impl State {
+    /// Ends the wait of a task, and lets the next one check whether it may start.
+    fn leave(&mut self, place: Option<&Arc<Notify>>) {
+        self.waiting
+            .retain(|other| place.is_none_or(|place| !Arc::ptr_eq(place, other)));
+        if let Some(first) = self.waiting.front() {
+            first.notify_one();
+        }
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Slots {
     /// The turn is notified when a slot becomes free, and when the slots are closed.
     state: watch::Sender<State>,
-    /// Notifies the task that was taken last when a slot becomes free, and all waiting tasks when the
-    /// slots are closed. With the task that waits longest, three times as many return unstarted at 50
-    /// slots and runs of 20 ms.
-    waiting: Notify,
 }
 
 impl Slots {
@@ -84,8 +94,10 @@ impl Slots {
 
     /// Lets tasks start, or returns those that wait for a slot.
     pub(super) fn set_closed(&self, closed: bool) {
-        self.state.send_modify(|state| state.closed = closed);
-        self.waiting.notify_waiters();
+        self.state.send_modify(|state| {
+            state.closed = closed;
+            state.waiting.iter().for_each(|place| place.notify_one());
+        });
     }
 
     /// Holds a slot, or the next one to become free if the task is taken `ahead`.
@@ -96,6 +108,7 @@ impl Slots {
             held: Instant::now(),
             started: None,
             ahead,
+            place: None,
         }
     }
 
@@ -137,6 +150,8 @@ pub(super) struct Slot {
     held: Instant,
     started: Option<Instant>,
     ahead: bool,
+    /// Set while the task waits for a slot.
+    place: Option<Arc<Notify>>,
 }
 
 impl Slot {
@@ -144,33 +159,43 @@ impl Slot {
     /// the run must not start. `may_start` decides that for the number of active runs.
     pub(super) async fn start(&mut self, may_start: impl Fn(usize) -> bool) -> bool {
         let take = self.held.elapsed();
-        self.slots.quietly(|state| average(&mut state.take, take));
-        let slots = self.slots.clone();
-        let free = async {
-            loop {
-                let change = slots.waiting.notified();
-                if self.try_start(&may_start) {
-                    return true;
-                }
-                if slots.state.borrow().closed {
-                    return false;
-                }
-                change.await;
+        let place = self.ahead.then(Arc::<Notify>::default);
+        self.place.clone_from(&place);
+        self.slots.quietly(|state| {
+            average(&mut state.take, take);
+            state.waiting.extend(place.clone());
+        });
+        let started = match &place {
+            None => self.try_start(&may_start),
+            Some(place) => {
+                let free = async {
+                    while !self.try_start(&may_start) && !self.slots.state.borrow().closed {
+                        place.notified().await;
+                    }
+                    self.started.is_some()
+                };
+                tokio::time::timeout(LONGEST_WAIT, free).await == Ok(true)
             }
         };
-        let started = tokio::time::timeout(LONGEST_WAIT, free).await == Ok(true);
-        if !started {
-            self.slots.quietly(|state| state.failed = true);
-        }
+        self.place = None;
+        self.slots.quietly(|state| {
+            state.failed |= !started;
+            state.leave(place.as_ref());
+        });
         started
     }
 
     fn try_start(&mut self, may_start: impl Fn(usize) -> bool) -> bool {
         let now = Instant::now();
-        let ahead = self.ahead;
+        let place = self.place.as_ref();
         let mut starts = false;
         self.slots.quietly(|state| {
-            starts = !ahead || !state.closed && may_start(state.runs.len());
+            let is_first = state
+                .waiting
+                .front()
+                .zip(place)
+                .is_some_and(|(a, b)| Arc::ptr_eq(a, b));
+            starts = place.is_none() || is_first && !state.closed && may_start(state.runs.len());
             if starts {
                 state.runs.push(now);
             }
@@ -182,8 +207,10 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
+        let place = self.place.take();
         self.slots.state.send_modify(|state| {
             state.held -= 1;
+            state.leave(place.as_ref());
             let Some(started) = self.started else {
                 return;
             };
@@ -193,7 +220,6 @@ impl Drop for Slot {
                 state.runs.remove(place);
             }
         });
-        self.slots.waiting.notify_last();
     }
 }
 

@@ -1,3 +1,5 @@
+use futures::FutureExt;
+
 use super::*;
 
 const RUN: Duration = Duration::from_millis(100);
@@ -95,14 +97,17 @@ async fn task_that_finds_no_slot_within_100_ms_does_not_start_and_no_other_is_ta
 }
 
 #[tokio::test(start_paused = true)]
-async fn slot_that_becomes_free_goes_to_the_task_that_was_taken_last() {
+async fn slot_that_becomes_free_goes_to_the_task_that_was_taken_first() {
     let (slots, mut runs) = running(8).await;
     let waiting: Vec<_> = (0..6).map(|_| ahead(&slots, 8)).collect();
     tokio::task::yield_now().await;
-    for last in waiting.into_iter().rev() {
+    for first in waiting {
         drop(runs.remove(0));
-        // With another order, this task would return after 100 ms without a slot.
-        runs.push(last.await.unwrap().unwrap());
+        // A task whose take ends at the same time waits behind the others.
+        let mut last = slots.hold(true);
+        assert_eq!(last.start(|running| running < 8).now_or_never(), None);
+        drop(last);
+        runs.push(first.await.unwrap().unwrap());
     }
 }
 
