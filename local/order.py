@@ -89,7 +89,7 @@ def starts(changes: list[Change]) -> list[Start]:
             start = Start(change.task_id, created, updated, change.position)
             taken[change.task_id] = start, attempts
             found.append(start)
-        elif change.after == "PENDING" and change.task_id in taken:
+        elif (change.before, change.after) == ("TAKEN", "PENDING") and change.task_id in taken:
             start, with_take = taken.pop(change.task_id)
             if attempts < with_take:
                 found.remove(start)

@@ -145,5 +145,8 @@ def test_take_that_found_no_slot_is_no_start_but_a_take_before_a_retry_is() -> N
         counted(3, "PENDING", "TAKEN", 1),
         counted(4, "TAKEN", "PENDING", 1),
         counted(5, "PENDING", "TAKEN", 2),
+        counted(6, "TAKEN", "FAILURE", 2),
+        # A redrive also resets the counter.
+        counted(7, "FAILURE", "PENDING", 0),
     ]
     assert [start.position for start in order.starts(changes)] == [3, 5]
