@@ -2,7 +2,8 @@
 //! checks every commit against the guarantees.
 //!
 //! A transaction holds its items ([`simulator::conflicts`]) from before its conditions are checked
-//! until after its commit. Before and after each read and each commit, a few milliseconds pass on tokio's clock.
+//! until after its commit. Before and after each read and each commit, a few milliseconds pass on
+//! tokio's clock.
 
 mod state;
 

@@ -38,8 +38,9 @@ pub fn timeouts() -> TimeoutConfigBuilder {
         .operation_timeout(OPERATION_TIMEOUT)
 }
 
-/// Turns off the SDK's check that data keeps flowing. [`ATTEMPT_TIMEOUT`] includes the response body and
-/// is shorter than the check's grace period, and a request takes 3 % fewer instructions without it.
+/// Turns off the SDK's check that data keeps flowing. [`ATTEMPT_TIMEOUT`] includes the response body
+/// and is shorter than the check's grace period, and a request takes 3 % fewer instructions without
+/// it.
 pub fn stalled_streams() -> StalledStreamProtectionConfig {
     StalledStreamProtectionConfig::disabled()
 }

@@ -1,8 +1,8 @@
 //! Transaction conflicts, as on DynamoDB.
 //!
 //! The embedded DynamoDB executes one request after the other, so its transactions never conflict.
-//! Here, [`Held`] is the rule for all simulated networks. With [`Conflicts`], requests have the latency of a network, and a `TransactWriteItems` holds its items until
-//! it completes. A later `TransactWriteItems`, `PutItem`, `UpdateItem` or `DeleteItem` on one of
+//! Here, [`Held`] is the rule for all simulated networks. With [`Conflicts`], requests have the
+//! latency of a network, and a `TransactWriteItems` holds its items until it completes. A later `TransactWriteItems`, `PutItem`, `UpdateItem` or `DeleteItem` on one of
 //! these items is rejected, as on DynamoDB
 //! (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html#transaction-conflict-handling>).
 //! A `TransactGetItems` is rejected if a transaction holds one of its items, or if a write of one

@@ -99,8 +99,8 @@ export interface ProcessingSettings {
    */
   readonly deadlineMargin?: Duration;
   /**
-   * Timeout of the function: at least turn + taskTimeout + 10 s, in which the function returns unfinished tasks. With more time, long runs do not delay the
-   * tasks behind them at the end of a turn.
+   * Timeout of the function: at least turn + taskTimeout + 10 s, in which the function returns unfinished tasks. With
+   * more time, long runs do not delay the tasks behind them at the end of a turn.
    * @default 4 minutes
    */
   readonly functionTimeout?: Duration;

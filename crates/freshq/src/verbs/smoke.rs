@@ -2,6 +2,7 @@
 
 mod checks;
 mod results;
+mod states;
 mod tasks;
 mod unknowns;
 

@@ -14,8 +14,8 @@ use tokio::time::Instant;
 
 use super::select::MAX_PAGE_AGE;
 
-/// Maximum number of tasks that a processor has taken for each slot: one runs, one was taken ahead, and
-/// one waits for its settlement.
+/// Maximum number of tasks that a processor has taken for each slot: one runs, one was taken ahead,
+/// and one waits for its settlement.
 pub const TAKEN_PER_SLOT: usize = 3;
 
 /// Maximum time for which a task that was taken ahead waits for a slot (S5).
@@ -107,8 +107,7 @@ impl Slots {
             slots: self.clone(),
             held: Instant::now(),
             started: None,
-            ahead,
-            place: None,
+            place: ahead.then(Arc::default),
         }
     }
 
@@ -149,8 +148,7 @@ pub(super) struct Slot {
     slots: Arc<Slots>,
     held: Instant,
     started: Option<Instant>,
-    ahead: bool,
-    /// Set while the task waits for a slot.
+    /// The place of a task that was taken ahead, until it has waited for a slot.
     place: Option<Arc<Notify>>,
 }
 
@@ -159,8 +157,7 @@ impl Slot {
     /// the run must not start. `may_start` decides that for the number of active runs.
     pub(super) async fn start(&mut self, may_start: impl Fn(usize) -> bool) -> bool {
         let take = self.held.elapsed();
-        let place = self.ahead.then(Arc::<Notify>::default);
-        self.place.clone_from(&place);
+        let place = self.place.clone();
         self.slots.quietly(|state| {
             average(&mut state.take, take);
             state.waiting.extend(place.clone());

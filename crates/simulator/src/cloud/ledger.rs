@@ -2,7 +2,7 @@
 //!
 //! | module | what it checks |
 //! |---|---|
-//! | `tasks`, `runs` | S1 to S4, on every task change and every run |
+//! | `tasks`, `takes`, `runs` | S1 to S4, on every task change, every take and every run |
 //! | `turns` | S5, W2 and W3, on every take, control item change and publish |
 //! | `slots` | nothing; it counts the faults that meet tasks taken ahead and late settlements |
 //! | `waiting` | W1, no lost wake-ups while a task is due |
@@ -10,6 +10,7 @@
 
 mod runs;
 mod slots;
+mod takes;
 mod tasks;
 mod trace;
 mod turns;
@@ -23,7 +24,8 @@ use uuid::Uuid;
 
 use self::runs::Run;
 use self::slots::Slots;
-use self::tasks::{History, Take};
+use self::takes::Take;
+use self::tasks::History;
 use self::trace::{Trace, What};
 use self::turns::{Marks, Seen};
 pub(crate) use self::waiting::Due;

@@ -8,8 +8,9 @@ use serde_json::json;
 use super::{Burst, Schedule, pick};
 
 impl Schedule {
-    /// Gives short runs and a backlog to a quarter of the schedules in which tasks can be taken ahead:
-    /// those without groups and without a limit.
+    /// Gives short runs and a backlog to a quarter of the schedules in which tasks can be taken
+    /// ahead: those without groups and without a limit. Schedules with full pages or a storm keep
+    /// their load.
     pub(super) fn with_short_runs(mut self, most_tasks: usize, rng: &mut Rng) -> Self {
         let limited = self.limited.is_some() || self.grouped.is_some();
         if rng.u32(0..4) > 0 || limited || self.pages.is_some() || self.storm.is_some() {

@@ -1,37 +1,38 @@
 //! Counts the faults that meet a task before its run has started, or before its settlement, while
 //! other runs go on.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use lifo_queue::process::RUNS_TO_OPEN;
-use lifo_queue::store::memory::Record;
-use lifo_queue::task::{TaskId, TaskStatus};
+use lifo_queue::task::TaskId;
 
 use super::{Ledger, Process};
 use crate::cloud::fault::FaultKind;
-use crate::cloud::process::Function;
 
 #[derive(Debug, Default)]
 pub(super) struct Slots {
-    /// TAKEN tasks whose run has not started, by process.
-    waiting: BTreeSet<(u32, TaskId)>,
-    /// TAKEN tasks whose run has ended, by process.
-    unsettled: BTreeSet<(u32, TaskId)>,
+    /// TAKEN tasks whose run has not started, with the process that took them.
+    waiting: BTreeMap<TaskId, u32>,
+    /// TAKEN tasks whose run has ended, with its process.
+    unsettled: BTreeMap<TaskId, u32>,
     /// Number of occurrences of each event.
     events: BTreeMap<&'static str, u64>,
 }
 
 impl Slots {
+    pub(super) fn taken(&mut self, process: u32, task: &TaskId) {
+        self.waiting.insert(task.clone(), process);
+    }
+
     pub(super) fn run_ended(&mut self, process: u32, task: &TaskId) {
-        self.unsettled.insert((process, task.clone()));
+        self.unsettled.insert(task.clone(), process);
     }
 
     pub(super) fn died(&mut self, process: u32) {
-        let is_its = |(owner, _): &(u32, TaskId)| *owner == process;
-        if self.waiting.iter().any(is_its) {
+        if self.waiting.values().any(|owner| *owner == process) {
             self.count("died before a start");
         }
-        if self.unsettled.iter().any(is_its) {
+        if self.unsettled.values().any(|owner| *owner == process) {
             self.count("died before a settlement");
         }
     }
@@ -55,26 +56,22 @@ impl Ledger {
         }
     }
 
+    /// Counts a start while the settlement of another run of the process fails.
     pub(super) fn slots_start(&mut self, process: &Process, id: &TaskId) {
-        self.slots.waiting.remove(&(process.id, id.clone()));
-        let unsettled = self.slots.unsettled.iter();
-        if unsettled
-            .into_iter()
-            .any(|run| self.failures.contains_key(run))
-        {
+        self.slots.waiting.remove(id);
+        let mut unsettled = self.slots.unsettled.iter();
+        let failed = unsettled.any(|(task, owner)| {
+            *owner == process.id && self.failures.contains_key(&(*owner, task.clone()))
+        });
+        if failed {
             self.slots.count("start beside a failed settlement");
         }
     }
 
-    pub(super) fn slots_changed(&mut self, process: &Process, id: &TaskId, after: Option<&Record>) {
-        let run = (process.id, id.clone());
-        if after.is_some_and(|after| after.status == TaskStatus::Taken) {
-            self.slots.waiting.insert(run);
-            return;
-        }
-        let waited = self.slots.waiting.remove(&run);
-        self.slots.unsettled.remove(&run);
-        if !waited || process.function != Function::ProcessTasks {
+    /// Counts a task that its process returns without having started it.
+    pub(super) fn slots_left(&mut self, process: &Process, id: &TaskId) {
+        self.slots.unsettled.remove(id);
+        if self.slots.waiting.remove(id) != Some(process.id) {
             return;
         }
         self.slots.count("returned unstarted");

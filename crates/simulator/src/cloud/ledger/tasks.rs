@@ -7,7 +7,6 @@ use lifo_queue::time::Millis;
 use super::trace::What;
 use super::{Ledger, Process};
 use crate::cloud::process::Function;
-use crate::cloud::settings::PATIENCE;
 
 /// Number of times that a processor tries a call before it stops: once, plus four retries.
 const TRIES: u32 = 5;
@@ -37,14 +36,6 @@ fn no_newer_state(before: &Record, after: &Record) -> Option<&'static str> {
     }
 }
 
-#[derive(Clone, Debug)]
-pub(super) struct Take {
-    pub(super) process: u32,
-    pub(super) task: TaskId,
-    /// Whether the take arrived after its sender had stopped waiting, possibly without a retry.
-    pub(super) late: bool,
-}
-
 impl Ledger {
     pub(crate) fn task_changed(
         &mut self,
@@ -60,12 +51,15 @@ impl Ledger {
         let history = self.histories.entry(id.clone()).or_default();
         history.changed = now;
         match after.filter(|after| after.status == TaskStatus::Taken) {
-            Some(taken) => self
-                .leases
-                .insert(id.clone(), taken.lease_until.unwrap_or(now)),
-            None => self.leases.remove(id),
-        };
-        self.slots_changed(process, id, after);
+            Some(taken) => {
+                let until = taken.lease_until.unwrap_or(now);
+                self.leases.insert(id.clone(), until);
+            }
+            None => {
+                self.leases.remove(id);
+                self.slots_left(process, id);
+            }
+        }
         let wrong = self.judge(now, process, id, before, after);
         if let Some(wrong) = wrong {
             let change = (before.map(|b| b.status), after.map(|a| a.status));
@@ -206,105 +200,6 @@ impl Ledger {
         {
             history.end = Some(status.name());
         }
-    }
-
-    fn taken(
-        &mut self,
-        now: Millis,
-        process: &Process,
-        id: &TaskId,
-        before: &Record,
-        after: &Record,
-    ) -> Option<&'static str> {
-        let Some(token) = after.lease_token else {
-            return Some("S1: taken without a token");
-        };
-        let asked = self
-            .seen
-            .get(&process.id)
-            .and_then(|seen| seen.asked.get(&token.0));
-        let take = Take {
-            process: process.id,
-            task: id.clone(),
-            late: asked.is_none_or(|asked| now.since(*asked) > PATIENCE),
-        };
-        // A retry that arrives late may find the task PENDING again, because a redrive or a newer
-        // state of its key deleted the earlier lease. The sender no longer waits for a response, so
-        // no second run follows. The task returns when the lease expires.
-        let late = take.late;
-        if self.takes.insert(token.0, take).is_some() && !late {
-            return Some("S1: taken twice by one token");
-        }
-        let skew = self.settings.skew;
-        if before.not_before.is_some_and(|from| from > now.plus(skew)) {
-            return Some("taken before it is due");
-        }
-        if before.ttl.is_expired(now.minus(skew + self.slowest_take())) {
-            return Some("taken though expired");
-        }
-        if self.is_over_the_limit(now, id) {
-            return Some("S5.15: more live leases than the limit of the group");
-        }
-        let counted = after.total_attempts == before.total_attempts + 1;
-        (!counted).then_some("S4: a take did not increase totalAttempts by 1")
-    }
-
-    /// Whether more tasks of this task's group have a live lease than the group's limit allows.
-    fn is_over_the_limit(&self, now: Millis, id: &TaskId) -> bool {
-        let limit = self
-            .settings
-            .process
-            .groups
-            .and_then(|of| of.max_concurrency);
-        let live = self.leases.iter().filter(|(other, until)| {
-            other.group() == id.group() && **until > now.plus(self.settings.skew)
-        });
-        limit.is_some_and(|limit| live.count() > usize::from(limit.get()))
-    }
-
-    /// Returns the maximum time between sending a take request and its execution.
-    fn slowest_take(&self) -> std::time::Duration {
-        std::time::Duration::from_secs(13)
-    }
-
-    fn not_its_own(&self, process: &Process, before: &Record) -> bool {
-        let take = before
-            .lease_token
-            .and_then(|token| self.takes.get(&token.0));
-        take.is_none_or(|take| take.process != process.id)
-    }
-
-    fn reclaimed(
-        &mut self,
-        process: &Process,
-        before: &Record,
-        target: TaskStatus,
-    ) -> Option<&'static str> {
-        if target == TaskStatus::Success {
-            return Some("the sweep cannot know of a success");
-        }
-        if before.lease_until.is_none_or(|until| until > process.now()) {
-            return Some("S1: returned while its lease is live");
-        }
-        if before
-            .lease_token
-            .is_none_or(|token| !self.is_excused(token))
-        {
-            return Some("S2: left TAKEN by a live process whose calls did not fail");
-        }
-        if let Some(take) = before
-            .lease_token
-            .and_then(|token| self.takes.get(&token.0))
-        {
-            // The task's settlement has had no response for longer than the lease. Regardless of
-            // the response, the task may run again.
-            self.exhausted.insert((take.process, take.task.clone()));
-        }
-        let attempts = self.settings.process.max_attempts;
-        // The newer states of a key reset the key's attempts but not its crashes.
-        let used = before.attempts.max(before.crashes + 1);
-        (target == TaskStatus::Failure && (used < attempts || !before.alone))
-            .then_some("S4: failed before its attempts were used up, or its last run was not alone")
     }
 
     /// Records the end of a call for a task.
