@@ -159,16 +159,17 @@ pub(crate) fn missing(task: &TaskId) -> String {
         ),
         (
             "it was rejected, or never sent",
-            "freshq messages; a request's response".to_owned(),
+            "freshq messages, or the response to the producer".to_owned(),
         ),
         (
             "it was cancelled or purged",
-            "no log; ask the operators".to_owned(),
+            "nowhere; ask the operators".to_owned(),
         ),
     ];
+    let causes = causes.map(|(cause, place)| format!("\n- {cause}:\n  {place}"));
     format!(
-        "task {task} does not exist. Possible causes, and where each is recorded:\n{}",
-        two_columns(causes)
+        "task {task} does not exist. Possible causes, and where each is recorded:{}",
+        causes.concat()
     )
 }
 
