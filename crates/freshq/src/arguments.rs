@@ -213,4 +213,6 @@ impl<V: Args + VerbOnQueue> On<V> {
 #[cfg(test)]
 mod desk_tests;
 #[cfg(test)]
+mod documents;
+#[cfg(test)]
 mod tests;
