@@ -62,7 +62,7 @@ export class LifoQueueStack extends EnvironmentStack {
     if (url === UNSET_RUNNER_URL) {
       Annotations.of(this).addWarningV2(
         'freshq:runner-unset',
-        `the runner's URL ${url} is a placeholder to which no connection is possible: no task would run, the queue would pause repeatedly, and tasks would expire. Set your own URL in infra/environments/list.ts: make deploy rejects the placeholder`,
+        `the runner's URL ${url} is a placeholder to which no connection is possible: no task would run, the circuit breaker would open, and tasks would expire. Set your own URL in infra/environments/list.ts: make deploy rejects the placeholder`,
       );
     }
     if (auth === undefined) return TaskRunner.http({ url });

@@ -60,7 +60,10 @@ const PLACES: Readonly<Record<string, readonly (readonly [Means, RegExp])[]>> = 
     ['InternalError', cell('\\*unavailable\\*, or')],
   ],
   'docs/how-to/runbook-tasks.md': [['Busy', brackets('`Retry-After`')]],
-  'docs/explanation/circuit-breaker.md': [['Busy', brackets('a busy response')]],
+  'docs/explanation/circuit-breaker.md': [
+    ['Busy', brackets('a busy response')],
+    ['Rejecting', brackets("rejects the queue's requests")],
+  ],
   'docs/explanation/overload.md': [['Busy', brackets('A busy response')]],
   'infra/tasks/runners/task-runner.ts': [
     ['Success', item('the task succeeded')],

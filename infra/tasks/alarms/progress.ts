@@ -26,13 +26,13 @@ export function progressAlarms(scope: Construct, table: Table, { oldestPending }
     paused: new QueueAlarm(scope, 'paused', {
       metric: emitted(table, 'QueuePaused'),
       fires: { above: 0 },
-      says: `The queue is paused and starts no tasks. Either the downstream rejected several distinct tasks (401, 403, 404 or a redirect), or it was busy or unavailable for a long time, or an operator paused the queue. First run ${freshq(scope, 'status')} for the reason, then check the downstream: its credentials, address and load. The queue resumes automatically after the pause.`,
+      says: `The queue is paused and starts no tasks. An operator paused it. First run ${freshq(scope, 'status')} for the reason, the author and the end of the pause. The queue resumes automatically after the pause; ${freshq(scope, 'resume')} ends it earlier.`,
       section: 'paused',
     }),
     breakerOpen: new QueueAlarm(scope, 'breaker-open', {
       metric: emitted(table, 'BreakerOpen', { period: BREAKER_PERIOD }),
       fires: { above: 1 },
-      says: `The circuit breaker is open: the downstream is unavailable (5xx, no connection, no response in time), so only probes start. No task loses an attempt. First run ${freshq(scope, 'status')}, then check the downstream and the network to it. The queue resumes within seconds after the downstream responds again.`,
+      says: `The circuit breaker is open: the downstream is unavailable (5xx, no connection, no response in time), busy, or rejects the queue's requests (401, 403, 404 or a redirect), so only probes start. No task loses an attempt. First run ${freshq(scope, 'status')}, then check the downstream, its credentials and the network to it. The queue resumes within seconds after the downstream responds again.`,
       section: 'breakerOpen',
     }),
     stalled: new QueueAlarm(scope, 'stalled', {
