@@ -39,7 +39,7 @@ else
 endif
 
 .PHONY: simulate
-simulate: check-rust ## simulate overload, outages and storms with the real core on a virtual clock; writes overload.json and storm.json into target/simulate
+simulate: check-rust ## simulate overload, outages and storms with the real core on a virtual clock; writes target/simulate, docs/reference/storms.md and the charts in docs/img
 	cargo build --locked --quiet --workspace --bin simulate --target $(HOST)
 	target/$(HOST)/debug/simulate
 
