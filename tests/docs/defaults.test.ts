@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Duration } from 'aws-cdk-lib';
 import { ALARMS as AGENT_ALARMS, AGENTS, CALLS } from '../../infra/agents/settings';
 import type { Declared } from '../../infra/shared/setting';
@@ -8,6 +10,7 @@ import { STREAM } from '../../infra/tasks/settings/stream';
 import { TASKS } from '../../infra/tasks/settings/tasks';
 import { TRACES } from '../../infra/tasks/settings/traces';
 import { Declarations } from './declarations';
+import { ROOT } from './files';
 
 const GROUPS: readonly [string, Readonly<Record<string, Declared>>][] = [
   ['TaskSettings', TASKS],
@@ -24,8 +27,9 @@ const GROUPS: readonly [string, Readonly<Record<string, Declared>>][] = [
 
 const DECLARATIONS = new Declarations();
 
-/** Returns the value of a documented default: a duration in milliseconds, a number, or the text itself. */
-function spelled(text: string): unknown {
+/** Returns the value of a documented default up to the first comma: a duration in milliseconds, a number, or the text. */
+function spelled(documented: string): unknown {
+  const [text = ''] = documented.replaceAll(/['`]/g, '').split(', ');
   const [, amount, unit] = /^(\d+) (second|minute|hour|day)s?$/.exec(text) ?? [];
   if (amount === undefined || unit === undefined) return /^[\d.]+$/.test(text) ? Number(text) : text;
   return Duration[`${unit}s` as 'seconds'](Number(amount)).toMilliseconds();
@@ -45,9 +49,12 @@ test.each(GROUPS)('%s documents the defaults in its table', (name, table) => {
   expect(Object.keys(documented).sort()).toEqual(Object.keys(table).sort());
   for (const [setting, { fallback }] of Object.entries(table)) {
     if (fallback === undefined || Array.isArray(fallback)) continue;
-    expect([setting, spelled(documented[setting]?.replaceAll(/['`]/g, '') ?? '')]).toEqual([
-      setting,
-      declared(fallback),
-    ]);
+    expect([setting, spelled(documented[setting] ?? '')]).toEqual([setting, declared(fallback)]);
   }
+});
+
+test('docs/explanation/scaling.md quotes the default of ingest.maxConcurrency', () => {
+  const page = readFileSync(join(ROOT, 'docs', 'explanation', 'scaling.md'), 'utf8');
+  const quoted = [...page.matchAll(/[Tt]he default of (\d+)/g)].map(([, value]) => Number(value));
+  expect(quoted).toEqual([INGEST.maxConcurrency.fallback, INGEST.maxConcurrency.fallback]);
 });

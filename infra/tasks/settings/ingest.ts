@@ -157,7 +157,7 @@ export const INGEST = {
   ),
   deadlineMargin: setting.former(Duration.seconds(5), 'it is 5 s'),
   memorySize: setting.integer(256, 128, 10_240, "Lambda's limit"),
-  maxConcurrency: setting.integer(undefined, 2, 1_000, "Lambda's limit for SQS"),
+  maxConcurrency: setting.integer(10, 2, 1_000, "Lambda's limit for SQS"),
   reservedConcurrency: setting.integer(undefined, 1, 1_000_000),
   provisionedPollers: setting.free(undefined),
   visibilityTimeout: setting.former(undefined, 'it is six times functionTimeout plus batchWindow'),
@@ -203,9 +203,9 @@ export function resolveIngestSettings(given: IngestSettings): ResolvedIngestSett
   const { admission, ...same } = given;
   const settings = setting.withDefaults(INGEST, same);
   return {
-    ...(given.provisionedPollers === undefined && { maxConcurrency: 10 }),
     visibilityTimeout: leastVisibility(settings.functionTimeout, settings.batchWindow),
     ...settings,
+    maxConcurrency: given.provisionedPollers === undefined ? settings.maxConcurrency : given.maxConcurrency,
     ...(admission && { admission: setting.withDefaults(ADMISSION, admission) }),
   };
 }
