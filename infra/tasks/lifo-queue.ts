@@ -28,7 +28,7 @@ import { healthWarnings } from './health-rules';
 import { TaskIngest } from './ingest/task-ingest';
 import { loadProblems, loadWarnings, simulationProblems } from './load-rules';
 import { Observability } from './observability';
-import { settingsProblems } from './rules';
+import { formerSettings, settingsProblems } from './rules';
 import type { ITaskRunner, RunnerDescription } from './runners/binding';
 import { type PartialQueueSettings, type QueueSettings, resolveSettings } from './settings';
 import { TASKS_ONLY, TaskTable } from './task-table';
@@ -151,7 +151,8 @@ export class LifoQueue extends Construct {
     const warnings = [
       ...loadWarnings(props.expectedTasksPerSecond, settings),
       ...groupWarnings(settings),
-      ...healthWarnings(settings, props),
+      ...healthWarnings(settings),
+      ...formerSettings(props),
     ];
     for (const { id, text } of warnings) {
       Annotations.of(this).addWarningV2(id, text);

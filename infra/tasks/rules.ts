@@ -1,11 +1,12 @@
 import { Duration } from 'aws-cdk-lib';
-import { type Problem, problemIf } from '../shared/problem';
+import { type Problem, problemIf, type Warning } from '../shared/problem';
 import { LONGEST_TIMEOUT_S, ms, seconds, text } from '../shared/ranges';
-import { rangeProblems } from '../shared/setting';
+import { formerWarnings, rangeProblems } from '../shared/setting';
 import { ingestProblems } from './ingest/rules';
-import { keyTtl, type QueueSettings } from './settings';
+import { keyTtl, type PartialQueueSettings, type QueueSettings } from './settings';
 import { ALARMS } from './settings/alarms';
-import { CODEL, GROUPS, PROCESSING } from './settings/processing';
+import { INGEST } from './settings/ingest';
+import { BREAKER, CODEL, GROUPS, PROCESSING } from './settings/processing';
 import { STREAM } from './settings/stream';
 import { TASKS } from './settings/tasks';
 import { TRACES } from './settings/traces';
@@ -42,6 +43,16 @@ export function settingsProblems(settings: QueueSettings): Problem[] {
     ...keyProblems(settings),
     ...alarmProblems(settings),
     ...(settings.ingest === undefined ? [] : ingestProblems(settings.ingest, settings.alarms)),
+  ];
+}
+
+/** Returns a warning per given setting that has no effect any longer. */
+export function formerSettings({ processing, stream, ingest }: PartialQueueSettings): Warning[] {
+  return [
+    ...formerWarnings('processing', PROCESSING, processing),
+    ...formerWarnings('processing.breaker', BREAKER, processing?.breaker),
+    ...formerWarnings('stream', STREAM, stream),
+    ...formerWarnings('ingest', INGEST, ingest),
   ];
 }
 
