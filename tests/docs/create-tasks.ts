@@ -19,8 +19,9 @@ const MEANINGS: Record<string, string> = {
   payload: 'any JSON; the runner gets it unchanged',
   ttlSeconds: 'expiry, in whole seconds from `taskCreated`. Default: `tasks.defaultTtl`',
   taskCreated:
-    'creation time, in milliseconds since 1970; newest first uses it. At most a minute ahead. Default: now',
-  delaySeconds: 'earliest start, in whole seconds from `taskCreated`; less than the expiry. Default: 0',
+    'creation time, in milliseconds since 1970; newest first uses it. A time up to a minute ahead is replaced with the time of sending. A later one is rejected, as is a value in seconds. Default: the time of sending',
+  delaySeconds:
+    'earliest start, in whole seconds from `taskCreated`; less than the expiry. Without an active processor at that time, the task starts at the next sweep, up to a minute later. The delay does not change the place in the order. Default: 0',
 };
 
 /** Returns the value of a constant in the sources, which may be written as a product. */
