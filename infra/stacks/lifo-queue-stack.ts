@@ -16,7 +16,7 @@ import { acknowledgeFindings } from './nag-suppressions';
 /**
  * Alarms that roll back a deployment. They fire within minutes if new code fails. The sweep runs every minute, so its
  * errors reveal a broken deployment even without tasks. Alarms on a paused or slow queue are not in the list, because
- * the downstream causes them.
+ * operators or the downstream cause them.
  */
 const ROLLS_BACK = [
   'failing',
