@@ -11,11 +11,6 @@
 //! | [`reference`] | a reference queue, and a state machine that compares the stores with it |
 //! | [`contended`] | transaction conflicts, in an order determined by a seed |
 //! | [`game`] | one run of processes with conflicting transactions, and a batch of such runs |
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test without its store cannot continue"
-)]
 
 pub mod contended;
 pub mod game;

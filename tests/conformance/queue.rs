@@ -62,7 +62,6 @@ impl Queue {
 
     /// Returns the store, with faults from a script that receives the operation's name and the
     /// number of earlier calls to it.
-    #[allow(clippy::expect_used, reason = "no test panics while it counts")]
     pub fn faulty(
         &self,
         script: impl Fn(&'static str, u32) -> Fault + Send + Sync + 'static,
@@ -77,24 +76,15 @@ impl Queue {
     }
 
     /// Inserts a task whose creation time is [`NOW`] plus `created` milliseconds.
-    #[allow(
-        clippy::expect_used,
-        reason = "a test without its tasks cannot continue"
-    )]
     pub async fn add(&self, id: &str, created: i64) {
         let inserted = self.store.insert(&new_task(id, created)).await;
         assert_eq!(inserted.expect("a result"), Inserted::Created);
     }
 
-    #[allow(clippy::expect_used, reason = "the store itself does not fail")]
     pub async fn control(&self) -> Control {
         self.store.control().await.expect("a control item")
     }
 
-    #[allow(
-        clippy::expect_used,
-        reason = "a test without its task cannot continue"
-    )]
     pub fn record(&self, id: &str) -> Record {
         let record = self.store.record(&TaskId::from_stored(id));
         record.expect("a task")

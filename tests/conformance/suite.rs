@@ -43,10 +43,6 @@ pub fn dynamodb() -> Arc<dyn QueueStore> {
 }
 
 /// A fresh DynamoDB with the task table.
-#[allow(
-    clippy::expect_used,
-    reason = "a test without its store cannot continue"
-)]
 pub fn database() -> Engine {
     let engine = Engine::start().expect("DynamoDB starts");
     let created = engine.create_table(dispatch::task_table(TABLE));
@@ -70,7 +66,6 @@ pub fn new_task(id: &str, created: i64) -> NewTask {
 }
 
 /// A state of a key. Its creation time is [`NOW`] plus `sequence` milliseconds.
-#[allow(clippy::expect_used, reason = "for the small sequences of tests only")]
 pub fn state(key: &str, sequence: u64, place: Place) -> NewTask {
     let created = i64::try_from(sequence).expect("a small number");
     NewTask {
@@ -84,7 +79,6 @@ pub fn state(key: &str, sequence: u64, place: Place) -> NewTask {
 }
 
 /// A trace header in which every hex digit is `letter`.
-#[allow(clippy::expect_used, reason = "for the hex digits of tests only")]
 pub fn trace(letter: char) -> TraceHeader {
     let [time, random, parent] = [8, 24, 16].map(|digits| letter.to_string().repeat(digits));
     let header = format!("Root=1-{time}-{random};Parent={parent};Sampled=1");
@@ -92,10 +86,6 @@ pub fn trace(letter: char) -> TraceHeader {
 }
 
 /// Inserts tasks created one millisecond apart, in this order.
-#[allow(
-    clippy::expect_used,
-    reason = "a test without its tasks cannot continue"
-)]
 pub async fn insert(store: &dyn QueueStore, ids: &[impl AsRef<str>]) {
     for (created, id) in (0..).zip(ids) {
         let inserted = store
@@ -179,11 +169,6 @@ pub async fn take_alone(store: &dyn QueueStore, id: &str) -> TakenTask {
     take_by(store, &request).await
 }
 
-#[allow(
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test without its task cannot continue"
-)]
 pub async fn take_by(store: &dyn QueueStore, request: &TakeRequest) -> TakenTask {
     match store.take(request).await.expect("a result") {
         TakeOutcome::Won(taken) => *taken,
@@ -198,14 +183,12 @@ pub async fn loses_take(store: &dyn QueueStore, id: &str) -> bool {
 }
 
 /// Settles a task as SUCCESS.
-#[allow(clippy::expect_used, reason = "for stores without faults only")]
 pub async fn settle(store: &dyn QueueStore, lease: &Lease) -> Written {
     let settled = store.settle(lease, &Settlement::Success, &RETENTION, NOW);
     settled.await.expect("a result")
 }
 
 /// Settles a task as FAILURE.
-#[allow(clippy::expect_used, reason = "for stores without faults only")]
 pub async fn fail(store: &dyn QueueStore, lease: &Lease) -> Written {
     let failure = Settlement::Failure {
         reason: "broken".to_owned(),
@@ -225,7 +208,6 @@ pub fn back(counts: Counts, lease_expired: bool) -> Return {
 }
 
 /// The pending tasks that have not expired.
-#[allow(clippy::expect_used, reason = "for stores without faults only")]
 pub async fn pending(store: &dyn QueueStore) -> Vec<Candidate> {
     let page = store.pending_page(&first_page(10)).await;
     page.expect("a page").candidates

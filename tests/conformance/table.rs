@@ -88,10 +88,6 @@ struct OnDynamo {
 }
 
 impl OnDynamo {
-    #[allow(
-        clippy::expect_used,
-        reason = "a test without its table cannot continue"
-    )]
     fn call(&self, operation: &str, request: &Value) -> Value {
         let (status, body) = self.engine.call(operation, &request.to_string());
         assert_eq!(status, 200, "{operation}: {body}");
@@ -106,10 +102,6 @@ impl Layer for OnDynamo {
     }
 }
 
-#[allow(
-    clippy::expect_used,
-    reason = "a test without its task cannot continue"
-)]
 fn record(item: Value) -> (TaskId, Record) {
     let item: Item = serde_json::from_value(item).expect("an item");
     let attributes: serde_json::Map<_, _> = serde_dynamo::from_item(item).expect("attributes");
@@ -149,10 +141,6 @@ impl Table for Layered<OnDynamo> {
         }
     }
 
-    #[allow(
-        clippy::expect_used,
-        reason = "a test without its task cannot continue"
-    )]
     fn put(&self, task: TaskId, record: Record) {
         let item: Item = serde_dynamo::to_item(record.attributes(&task)).expect("an item");
         let request = json!({ "TableName": TABLE, "Item": item });

@@ -79,7 +79,6 @@ impl LimitSettings {
     /// Average number of starts per second; `None` for no limit.
     #[must_use]
     pub fn rate_per_second(&self) -> Option<f64> {
-        #[allow(clippy::cast_precision_loss, reason = "a number of starts")]
         self.starts_per_1000_s.map(|starts| starts as f64 / 1_000.0)
     }
 }
@@ -100,11 +99,6 @@ impl Capacity {
     const VALID: Duration = Duration::from_secs(30);
 
     pub fn new(per_second: f64, at: Millis) -> Self {
-        #[allow(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a positive number of runs; saturates"
-        )]
         let runs_per_1000_s = (per_second * 1_000.0) as u64;
         Self {
             at,
@@ -113,7 +107,6 @@ impl Capacity {
     }
 
     pub fn per_second(self) -> f64 {
-        #[allow(clippy::cast_precision_loss, reason = "a number of runs")]
         let runs = self.runs_per_1000_s as f64;
         runs / 1_000.0
     }

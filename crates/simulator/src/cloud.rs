@@ -98,7 +98,6 @@ pub const BEGIN: Millis = Millis(1_800_000_000_000);
 /// Runs `scene` on a paused clock, with all random generators seeded, and returns its result.
 /// Requires the feature `virtual-time`.
 #[cfg(feature = "virtual-time")]
-#[allow(clippy::expect_used, reason = "without a runtime there is no world")]
 pub fn play<T>(seed: u64, scene: impl AsyncFnOnce(Builder) -> T) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()

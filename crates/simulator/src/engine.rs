@@ -100,10 +100,6 @@ impl Engine {
 }
 
 /// The runtime of the calls to DynamoDB Local. The callers' own runtimes may have a paused clock.
-#[allow(
-    clippy::expect_used,
-    reason = "a test without its runtime cannot continue"
-)]
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
     let runtime = Builder::new_multi_thread()
         .worker_threads(1)
@@ -126,10 +122,6 @@ impl Local {
         }
     }
 
-    #[allow(
-        clippy::expect_used,
-        reason = "a test without its engine cannot continue"
-    )]
     fn call(&self, operation: &str, body: &str) -> (u16, String) {
         let mut request = HttpRequest::new(SdkBody::from(body));
         request.set_method("POST").expect("a method");

@@ -1,5 +1,5 @@
 //! Sends every `agent-desk` command as clients do, and checks the shape of its response.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! Batches of call queue messages: which messages are reported, which are sent to the dead-letter
 //! queue, and when assignments are published.
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,5 @@
 //! The cost of queue joins on DynamoDB.
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used)]
 
 use agents::{agent, available, enqueue, store_of};
 use simulator::agents::embedded::Embedded;

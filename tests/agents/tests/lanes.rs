@@ -1,6 +1,6 @@
 //! Lanes of multiple concurrent processes. As with the call queue, one process at a time gets the
 //! calls of one criteria. Transactions conflict as on DynamoDB.
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

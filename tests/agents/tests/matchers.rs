@@ -1,5 +1,5 @@
 //! Eight matchers and eight agents run concurrently. Their transactions conflict as on DynamoDB.
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

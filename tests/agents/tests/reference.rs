@@ -2,7 +2,7 @@
 //!
 //! Each test prints its counts. `FRESHQ_SOAK=1` runs ten times as many sequences. The seeds of
 //! failures are kept in `reference.regressions` next to this file and run first.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::sync::Arc;
 

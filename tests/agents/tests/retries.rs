@@ -1,5 +1,5 @@
 //! Retried changes: short pauses after conflicts, and growing pauses while DynamoDB throttles.
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used)]
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,5 +1,5 @@
 //! The queue skips unreadable items that were edited by hand or written by another program.
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Batches that require a lot of memory to parse. The test restarts itself in a process whose
 //! memory is capped by `ulimit`, because a failed allocation ends the process.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -123,10 +123,6 @@ impl Stage {
 }
 
 /// Runs one seed.
-#[allow(
-    clippy::expect_used,
-    reason = "a test without its store cannot continue"
-)]
 pub fn play(seed: u64, store: Store) -> Played {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -177,7 +173,6 @@ pub fn play(seed: u64, store: Store) -> Played {
     })
 }
 
-#[allow(clippy::expect_used, reason = "the table itself does not fail")]
 pub(crate) async fn outcomes(stage: &Stage) -> BTreeMap<CallId, CallState> {
     let store = stage.store();
     let calls = stage.calls.lock().expect("not poisoned").clone();
@@ -191,7 +186,6 @@ pub(crate) async fn outcomes(stage: &Stage) -> BTreeMap<CallId, CallState> {
 }
 
 /// Returns a violation of the rules that must hold at all times, if any.
-#[allow(clippy::expect_used, reason = "the table itself does not fail")]
 pub(crate) async fn audit(stage: &Stage) -> Vec<String> {
     // On the embedded DynamoDB, other processes run between reads.
     let _still = stage.network.hold().await;
@@ -202,7 +196,6 @@ pub(crate) async fn audit(stage: &Stage) -> Vec<String> {
 
 /// Returns all violations at the end: every call must have ended and been published, and the outbox
 /// must be empty.
-#[allow(clippy::expect_used, reason = "the table itself does not fail")]
 async fn ended(stage: &Stage) -> Vec<String> {
     let mut wrong = audit(stage).await;
     let outcomes = outcomes(stage).await;

@@ -21,10 +21,6 @@ pub enum Store {
 }
 
 /// Runs one seed.
-#[allow(
-    clippy::expect_used,
-    reason = "a test without its store cannot continue"
-)]
 pub fn play(seed: u64, store: Store) -> Report {
     cloud::play(seed, async |builder: Builder| {
         let (most_tasks, builder) = match store {

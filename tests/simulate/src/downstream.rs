@@ -17,7 +17,6 @@ pub(crate) const SERVICE: Duration = Duration::from_millis(400);
 const ERROR: Duration = Duration::from_millis(5);
 
 /// Returns the number of tasks per second that the downstream can complete.
-#[allow(clippy::cast_precision_loss, reason = "a small number")]
 pub(crate) fn capacity_per_second() -> f64 {
     CAPACITY as f64 / SERVICE.as_secs_f64()
 }

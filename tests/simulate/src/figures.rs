@@ -144,7 +144,6 @@ pub(crate) fn percentile(sorted: &[f64], percent: usize) -> f64 {
     sorted.get(place).copied().unwrap_or_default()
 }
 
-#[allow(clippy::cast_precision_loss, reason = "counts of tasks")]
 fn ratio(part: usize, whole: usize) -> f64 {
     part as f64 / whole as f64
 }

@@ -115,7 +115,6 @@ impl Case {
         self.figures(&played)
     }
 
-    #[allow(clippy::cast_precision_loss, reason = "counts of tasks")]
     fn figures(self, played: &Played) -> Figures {
         let (from, to) = (BEGIN.plus(self.warm), BEGIN.plus(self.lasting));
         let runs = played.starts.iter();
@@ -170,7 +169,6 @@ pub(crate) fn groups() -> Groups {
 }
 
 /// Returns the read units of eventually consistent queries: 0.5 per 4 KB, rounded up per page.
-#[allow(clippy::cast_precision_loss, reason = "counts of reads")]
 fn read_units((pages, entries): (u64, u64)) -> f64 {
     0.5 * (entries as f64 * ENTRY_BYTES / 4_096.0 + 0.5 * pages as f64)
 }

@@ -77,7 +77,6 @@ pub(crate) fn ages() -> Keys {
 /// as the first.
 fn arrivals() -> Vec<Vec<usize>> {
     let mut rng = Rng::with_seed(SEED ^ 0x0ae5_0001);
-    #[allow(clippy::cast_precision_loss, reason = "a hundred")]
     let weights: Vec<f64> = (1..=KEYS).map(|rank| 1.0 / rank as f64).collect();
     let total: f64 = weights.iter().sum();
     let mut key = || {
@@ -130,7 +129,6 @@ impl Known {
         for last in known {
             grow(last, to);
         }
-        #[allow(clippy::cast_precision_loss, reason = "a hundred")]
         let keys = KEYS as f64;
         Ages {
             mean_age_seconds: rounded(area / keys / to.since(from).as_secs_f64()),

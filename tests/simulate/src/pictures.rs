@@ -214,7 +214,6 @@ fn polyline(points: &[(f64, f64)]) -> String {
     format!("M{}", steps.collect::<Vec<_>>().join("L"))
 }
 
-#[allow(clippy::cast_precision_loss, reason = "counts of tasks")]
 fn whole(count: usize) -> f64 {
     count as f64
 }

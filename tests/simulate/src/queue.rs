@@ -27,7 +27,6 @@ pub(crate) struct Experiment {
 }
 
 /// Returns the deployed settings, with the downstream's capacity as the number of slots.
-#[allow(clippy::cast_possible_truncation, reason = "a small number")]
 pub(crate) fn settings() -> ProcessSettings {
     let minute = Duration::from_secs(60);
     ProcessSettings {

@@ -158,7 +158,6 @@ fn play(slots: u16, run: Duration, latency: Duration) -> (f64, Cost) {
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "small numbers")]
 async fn turn(slots: u16, run: Duration, latency: Duration) -> (f64, Cost) {
     let store = Arc::new(MemoryStore::new());
     let backlog = f64::from(slots) * (TURN.as_secs_f64() + 2.0) / run.as_secs_f64();

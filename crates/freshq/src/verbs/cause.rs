@@ -103,7 +103,6 @@ impl<'a> Limit<'a> {
         let ended = f64::from(succeeded + failed) / WINDOW.as_secs_f64();
         let median = observed.median_run_ms.unwrap_or_default();
         // At the median run duration, most slots would be free.
-        #[allow(clippy::cast_precision_loss, reason = "milliseconds")]
         let is_free = ended * median as f64 / 1_000.0 < f64::from(limits.concurrency) / 2.0;
         let slow = observed.longest_run;
         let slow = slow.filter(|run| is_free && run.ms >= SLOW.0.max(SLOW.1 * median));

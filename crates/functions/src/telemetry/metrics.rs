@@ -214,7 +214,6 @@ impl Counted for SweepReport {
     }
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {
-        #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
         let seconds = self.oldest_pending_ms.unwrap_or(0) as f64 / 1_000.0;
         vec![
             (PENDING_TASKS, self.pending.count.into()),

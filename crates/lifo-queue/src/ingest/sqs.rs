@@ -257,9 +257,7 @@ fn batches(letters: &[DeadLetter]) -> impl Iterator<Item = Vec<&DeadLetter>> {
 
 fn whole_seconds(duration: Duration) -> i32 {
     let seconds = duration.min(MAX_VISIBILITY).as_secs_f64().ceil();
-    #[allow(clippy::cast_possible_truncation, reason = "at most twelve hours")]
-    let seconds = seconds as i32;
-    seconds
+    seconds as i32
 }
 
 #[cfg(test)]

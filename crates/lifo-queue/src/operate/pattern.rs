@@ -13,7 +13,6 @@ static PARTS: LazyLock<Regex> = LazyLock::new(|| {
         r"|(?<hex>\b(?:0x)?[0-9a-f]{6,}\b)",
         r"|(?<digits>\d+)",
     );
-    #[expect(clippy::expect_used, reason = "a constant, which a test compiles")]
     Regex::new(parts).expect("a valid expression")
 });
 

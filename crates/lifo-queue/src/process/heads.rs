@@ -63,13 +63,7 @@ impl Heads {
             true => (2.0 * self.rate * millis(since)).clamp(least, most),
             false => most,
         };
-        #[allow(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "between the two limits"
-        )]
-        let limit = limit as u16;
-        limit
+        limit as u16
     }
 
     /// Time of the next head read while no task may start. It falls before arrivals could fill half
@@ -82,7 +76,6 @@ impl Heads {
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "at most a page of tasks")]
 fn number(tasks: usize) -> f64 {
     tasks as f64
 }

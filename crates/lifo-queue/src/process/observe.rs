@@ -95,7 +95,6 @@ impl Observations {
             Measured::Open => confirmed,
             Measured::Full { concurrency, rate } => match self.mean_run() {
                 Some(seconds) => {
-                    #[allow(clippy::cast_precision_loss, reason = "a number of slots")]
                     let by_slots = concurrency as f64 / seconds;
                     Some(Capacity::new(by_slots.min(rate.unwrap_or(by_slots)), now))
                 }
@@ -111,7 +110,6 @@ impl Observations {
 
     /// Mean duration of the recent runs, in seconds, with a minimum of one millisecond.
     fn mean_run(&self) -> Option<f64> {
-        #[allow(clippy::cast_precision_loss, reason = "milliseconds")]
         let mean = self.runs.iter().sum::<u64>() as f64 / self.runs.len() as f64;
         (!self.runs.is_empty()).then(|| (mean / 1_000.0).max(0.001))
     }

@@ -139,10 +139,6 @@ impl FromStr for Cursor {
 /// Parses a DynamoDB number and rounds it down. A direct writer may have written decimals or an
 /// exponent.
 pub(crate) fn parse_number(digits: &str) -> Option<i64> {
-    #[allow(
-        clippy::cast_possible_truncation,
-        reason = "saturates, which is what is wanted"
-    )]
     digits
         .parse()
         .ok()

@@ -164,10 +164,6 @@ impl Span {
 
 /// A time in seconds, as in segment documents.
 pub(super) fn seconds(at: Millis) -> f64 {
-    #[allow(
-        clippy::cast_precision_loss,
-        reason = "milliseconds until the year 200,000"
-    )]
     let millis = at.0 as f64;
     millis / 1_000.0
 }

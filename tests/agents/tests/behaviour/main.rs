@@ -1,6 +1,6 @@
 //! The queue's behaviour, on every store. Tokio's paused clock makes the tests fast and
 //! deterministic.
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used)]
 
 mod agents;
 mod answers;

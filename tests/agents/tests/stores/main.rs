@@ -1,5 +1,5 @@
 //! The guarantees of every store.
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used)]
 
 mod agents;
 mod calls;

@@ -1,6 +1,6 @@
 //! Items from direct writers. Whatever attributes an item has, it runs, stays pending or fails, and
 //! never blocks the tasks at the head of the queue.
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used)]
 
 mod world;
 

@@ -1,5 +1,5 @@
 //! Batches of an ingest queue. Tokio's clock is paused, so deadlines pass within milliseconds.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 mod admission;
 mod backpressure;

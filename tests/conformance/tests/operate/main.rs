@@ -1,5 +1,5 @@
 //! Operator commands: their reports, and the processors that they wake.
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used)]
 
 mod redrive;
 mod world;

@@ -1,5 +1,5 @@
 //! The guarantees of every store.
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used)]
 
 /// Runs every check in a module on every store.
 macro_rules! on_every_store {

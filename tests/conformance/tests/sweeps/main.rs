@@ -1,5 +1,5 @@
 //! Sweeps on tokio's paused clock, on both stores unless they read many tasks.
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used)]
 
 mod leases;
 mod world;

@@ -1,6 +1,6 @@
 //! Turns of `process-tasks` on the in-memory store, and in part on DynamoDB. Tokio's paused clock makes the tests fast and
 //! deterministic.
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used)]
 
 mod alone;
 mod breaker;

@@ -267,7 +267,6 @@ fn agent_id(number: u64) -> AgentId {
     AgentId::new(format!("agent-{number}")).unwrap_or_else(|_| AgentId::fresh())
 }
 
-#[allow(clippy::expect_used, reason = "the attributes are right")]
 fn profile(stage: &Stage, number: u64) -> Profile {
     let language = |shift| LANGUAGES[usize::try_from(number + shift).unwrap_or(0) % 3];
     let languages: Vec<_> = (0..stage.random(1..4)).map(language).collect();

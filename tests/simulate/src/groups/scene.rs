@@ -62,7 +62,6 @@ pub(super) struct Played {
 
 impl Played {
     /// Returns the share of tasks in time among one kind's tasks created between `from` and `to`.
-    #[allow(clippy::cast_precision_loss, reason = "counts of tasks")]
     pub(super) fn in_time(&self, kind: &str, from: Millis, to: Millis) -> f64 {
         let within = |at: Millis| from <= at && at < to;
         let created = self.created.iter();

@@ -188,7 +188,6 @@ impl Scene {
         (looks, created)
     }
 
-    #[allow(clippy::cast_precision_loss, reason = "counts of tasks")]
     fn figures(
         &self,
         log: &Log,

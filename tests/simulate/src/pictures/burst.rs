@@ -33,7 +33,6 @@ fn panel(left: f64, title: &str, played: &Played, class: &str) -> Markup {
     let rows = rows(played);
     let seconds = BURST_LASTS.as_secs_f64();
     let x = |at: Millis| left + (at.since(BEGIN).as_secs_f64() / seconds).min(1.0) * PANEL;
-    #[allow(clippy::cast_precision_loss, reason = "a number of rows")]
     let step = HEIGHT / rows.len().max(1) as f64;
     let bottom = TOP + HEIGHT;
     html! {

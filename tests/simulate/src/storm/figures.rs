@@ -33,7 +33,6 @@ pub(crate) struct Burst {
 
 impl Burst {
     /// Calculates the figures. The first phase of the load must be the burst.
-    #[allow(clippy::cast_precision_loss, reason = "counts of tasks")]
     pub(super) fn of((played, tally): &Stormed, load: &Load) -> Self {
         let burst = BEGIN.plus(load.phases[0].1);
         let (begin, end) = (burst.plus(CAUGHT_UP), BEGIN.plus(load.lasts()));
@@ -73,7 +72,6 @@ pub(crate) struct Sustained {
 }
 
 impl Sustained {
-    #[allow(clippy::cast_precision_loss, reason = "counts of tasks")]
     pub(super) fn of((played, tally): &Stormed, load: &Load) -> Self {
         let half = BEGIN.plus(load.lasts() / 2);
         let seconds = load.lasts().as_secs_f64() / 2.0;

@@ -76,7 +76,6 @@ struct Pollers {
 }
 
 impl Pollers {
-    #[allow(clippy::cast_precision_loss, reason = "numbers of messages")]
     fn new(messages_per_second: usize, batch: usize) -> Self {
         Self {
             every: Duration::from_secs_f64(batch as f64 / messages_per_second as f64),

@@ -38,7 +38,6 @@ impl Ramp {
     }
 
     /// Simulates a load with admission.
-    #[allow(clippy::cast_precision_loss, reason = "counts of tasks")]
     pub(super) fn against(runs_of_none: usize, load: &Load) -> Self {
         let (some, tally) = play(Variant::Admission, load);
         Self {

@@ -74,7 +74,6 @@ impl Counted for SweepReport {
     }
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {
-        #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
         let number = |count: u64| count as f64;
         vec![
             (QUEUED_AGENTS, number(self.queued_agents)),

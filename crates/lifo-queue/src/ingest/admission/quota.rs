@@ -64,11 +64,6 @@ pub(super) fn of(
         held,
         arrivals: received / passed.max(SPAN).as_secs_f64(),
     };
-    #[allow(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a number of tasks, at least 0"
-    )]
     let held = held as u64;
     (mark(held), Some(quota))
 }
@@ -98,7 +93,6 @@ impl Quota {
 }
 
 /// Exact up to 2^53.
-#[allow(clippy::cast_precision_loss, reason = "a number of tasks")]
 fn float(count: u64) -> f64 {
     count as f64
 }

@@ -106,7 +106,6 @@ mod tests {
             let logged = draws
                 .filter(|drawn| is_due(success, share, || *drawn))
                 .count();
-            #[allow(clippy::cast_precision_loss, reason = "at most 100")]
             let logged = logged as f64 / 100.0;
             assert!((logged - share).abs() < f64::EPSILON, "{logged} of {share}");
         }

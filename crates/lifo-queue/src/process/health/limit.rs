@@ -154,11 +154,6 @@ impl Limit {
 }
 
 fn whole(limit: f64) -> usize {
-    #[allow(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "1 to 65,535"
-    )]
     let whole = limit as usize;
     whole.max(1)
 }

@@ -229,10 +229,6 @@ fn rounded_down<'de, D: Deserializer<'de>>(number: D) -> Result<Millis, D::Error
     Ok(Millis(millis))
 }
 
-#[allow(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde calls it with a reference"
-)]
 fn is_zero(count: &u32) -> bool {
     *count == 0
 }
