@@ -60,29 +60,10 @@ pub struct Control {
 /// The author and start time of a pause or a limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Author {
-    /// The principal of the operator, or `a processor`.
+    /// The principal of the operator.
     pub name: String,
     /// Time at which the author paused or limited the queue.
     pub at: Millis,
-}
-
-impl Author {
-    /// The name of a processor.
-    const PROCESSOR: &str = "a processor";
-
-    /// Returns the author of a pause that a processor starts at `at`.
-    #[must_use]
-    pub fn processor(at: Millis) -> Self {
-        let name = Self::PROCESSOR.to_owned();
-        Self { name, at }
-    }
-
-    /// Whether a processor paused the queue because of the downstream. Processors of earlier
-    /// versions did.
-    #[must_use]
-    pub fn is_processor(&self) -> bool {
-        self.name == Self::PROCESSOR
-    }
 }
 
 /// Operators' commands to the circuit breaker. Processors do not change them.

@@ -57,7 +57,6 @@ fn warnings(looks: &History) -> Markup {
             @if let Some(until) = control.paused_until.filter(|_| control.is_paused(now)) {
                 p.warning {
                     "The queue is paused until " (exact(until)) ": "
-                    @if let Some(cause) = cause::of_pause(control) { (cause) "; resume the queue after the repair. Details: " }
                     (pause::reason(control)) ". Next: " a href="doctor" { "Doctor" }
                 }
             }

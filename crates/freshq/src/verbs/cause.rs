@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use lifo_queue::control::{Author, Cause, Control};
+use lifo_queue::control::Cause;
 use lifo_queue::observed::LastResponse;
 use lifo_queue::operate::{FoundTask, Status};
 use lifo_queue::schema;
@@ -266,16 +266,8 @@ fn finding(status: &Status, tasks: &Tasks) -> Option<String> {
     let observed = &control.observed;
     let last = observed.last_response.as_ref();
     let (succeeded, failed) = observed.ended.within(now);
-    if let Some(until) = control.paused_until.filter(|_| control.is_paused(now)) {
-        let reason = control.pause_reason.clone();
-        let cause = of_pause(control).or(reason.filter(|_| by_processor(control)));
-        return Some(match cause {
-            Some(cause) => {
-                let left = rough(until.since(now));
-                format!("{cause}, so the queue is paused for {left}; resume it after the repair")
-            }
-            None => "the queue is paused, so no task starts".to_owned(),
-        });
+    if control.is_paused(now) {
+        return Some("the queue is paused, so no task starts".to_owned());
     }
     if control.held_breaker(now).is_some() {
         return Some("an operator holds the circuit breaker open, so only probes start".to_owned());
@@ -310,17 +302,6 @@ fn finding(status: &Status, tasks: &Tasks) -> Option<String> {
         }
         None => format!("{limit} (surplus: {surplus}/s)"),
     })
-}
-
-/// Describes the cause of a pause by a processor, if it is known.
-pub(crate) fn of_pause(control: &Control) -> Option<String> {
-    let last = control.observed.last_response.as_ref();
-    last.filter(|_| by_processor(control)).and_then(of_response)
-}
-
-fn by_processor(control: &Control) -> bool {
-    let author = control.paused_by.as_ref();
-    author.is_some_and(Author::is_processor)
 }
 
 #[cfg(test)]

@@ -126,8 +126,7 @@ impl VerbOnQueue for Pause {
     }
 }
 
-/// Formats the stored pause as text: its end, the remaining time, the author and the reason. For a
-/// pause by a processor, also the last response of the downstream.
+/// Formats the stored pause as text: its end, the remaining time, the author and the reason.
 pub(crate) fn stands(control: &Control, now: Millis) -> Option<String> {
     let until = control.paused_until?;
     let left = rough(until.since(now));
@@ -144,11 +143,7 @@ pub(crate) fn reason(control: &Control) -> String {
     let Some(author) = &control.paused_by else {
         return reason.to_owned();
     };
-    let by = format!("{reason} (by {} at {})", author.name, exact(author.at));
-    match &control.observed.last_response {
-        Some(last) if author.is_processor() => format!("{by}; {}", response(last)),
-        _ => by,
-    }
+    format!("{reason} (by {} at {})", author.name, exact(author.at))
 }
 
 /// Formats the last response of the downstream as text.

@@ -177,7 +177,10 @@ mod tests {
         GroupChange::Pause(Some(GroupPause {
             until: Millis(until),
             reason: "ü".repeat(200),
-            by: Author::processor(Millis(0)),
+            by: Author {
+                name: "ana".to_owned(),
+                at: Millis(0),
+            },
         }))
     }
 

@@ -109,7 +109,10 @@ async fn sweep_sends_no_wake_up_for_tasks_of_closed_groups_until_they_open() {
     let pause = GroupPause {
         until: NOW.plus(2 * minute),
         reason: "their host is down".to_owned(),
-        by: Author::processor(NOW),
+        by: Author {
+            name: "ana".to_owned(),
+            at: NOW,
+        },
     };
     let acme = GroupName::new("acme").unwrap();
     let paused = world

@@ -62,7 +62,10 @@ async fn pause(world: &World, group: &str, time: Duration) {
     let pause = GroupPause {
         until: now.plus(time),
         reason: "their host is down".to_owned(),
-        by: Author::processor(now),
+        by: Author {
+            name: "ana".to_owned(),
+            at: now,
+        },
     };
     change(world, group, GroupChange::Pause(Some(pause))).await;
 }
@@ -114,7 +117,10 @@ async fn operators_limit_replaces_the_configured_limit_within_a_heartbeat() {
             }),
             until: now.plus(20 * SECOND),
             reason: "migration".to_owned(),
-            by: Author::processor(now),
+            by: Author {
+                name: "ana".to_owned(),
+                at: now,
+            },
         };
         change(&world, "a", GroupChange::Limit(Some(limit))).await;
         tokio::time::sleep(world.settings.heartbeat).await;

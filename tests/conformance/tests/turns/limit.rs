@@ -23,7 +23,10 @@ async fn limit_to(world: &World, interval: Option<Duration>, concurrency: u16, t
         rate: interval.map(|interval| OperatorRate { interval }),
         until: now.plus(time),
         reason: "migration".to_owned(),
-        by: Author::processor(now),
+        by: Author {
+            name: "ana".to_owned(),
+            at: now,
+        },
     };
     world.operator().limit(Some(limit)).await.unwrap();
 }

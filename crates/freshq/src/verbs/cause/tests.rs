@@ -1,6 +1,6 @@
 //! Tests the summary for each kind of queue.
 
-use lifo_queue::control::{OpenBreaker, ProcessorLease};
+use lifo_queue::control::{Control, OpenBreaker, ProcessorLease};
 use lifo_queue::depth::Depth;
 use lifo_queue::observed::{LimitSettings, LongestRun};
 use lifo_queue::operate::Keys;
@@ -300,16 +300,4 @@ fn the_summary_of_an_open_breaker_and_of_its_pause_names_a_known_cause() {
         let expected = format!("{cause}, so only probes start; next: freshq doctor");
         assert_eq!(summary(response), expected);
     }
-    // A breaker that stays open leads to a pause.
-    let mut status = limited(0, None, [1, 1], Some(expired));
-    let control = &mut status.control;
-    control.paused_until = Some(NOW.plus(WINDOW));
-    control.pause_reason = Some("the circuit breaker was open for a long time".to_owned());
-    control.paused_by = Some(Author::processor(NOW));
-    let paused = "the certificate of the endpoint expired at 2027-01-15T07:00:00.000Z, so the queue is paused for 1m; resume it after the repair; next: freshq doctor";
-    let paused_now = |status: &Status| text(status, &Tasks::default());
-    assert_eq!(paused_now(&status).as_deref(), Some(paused));
-    status.control.observed.last_response = None;
-    let paused = "the circuit breaker was open for a long time, so the queue is paused for 1m; resume it after the repair; next: freshq doctor";
-    assert_eq!(paused_now(&status).as_deref(), Some(paused));
 }

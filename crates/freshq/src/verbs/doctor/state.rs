@@ -124,17 +124,6 @@ fn secret_remedy(control: &Control, secret: Option<&str>) -> Option<String> {
     ))
 }
 
-/// Describes what ends a pause. Processors of earlier releases also paused the queue.
-fn pause_remedy(control: &Control) -> &'static str {
-    let by = control.paused_by.as_ref();
-    match by.is_some_and(|author| !author.is_processor()) {
-        true => "fix the cause, then freshq resume",
-        false => {
-            "no task has started since the pause began, so the cause may be fixed already; if so, freshq resume, otherwise fix it first"
-        }
-    }
-}
-
 /// Checks the control item for a stale lease, pause, limit, open circuit breaker and idle turns.
 ///
 /// `pending` is the number of pending tasks, if it is known. `secret` is the ARN of the runner's
@@ -165,7 +154,7 @@ pub(super) fn control(
             "the queue",
             what,
             "no task starts, and pending tasks expire",
-            pause_remedy(control),
+            "fix the cause, then freshq resume",
         );
     }
     if let Some(what) = limit::stands(control, now) {

@@ -32,9 +32,8 @@ pub(super) fn facts(sample: &Sample, width: usize) -> Vec<Line<'static>> {
         Some(until) => {
             let left = rough(until.since(now));
             let reason = control.pause_reason.as_deref().unwrap_or("no reason given");
-            // Omit the author of a pause by a processor, because the last response is shown below.
-            let operator = control.paused_by.as_ref().filter(|by| !by.is_processor());
-            let by = operator.map_or(String::new(), |by| format!(" (by {})", by.name));
+            let by = control.paused_by.as_ref();
+            let by = by.map_or(String::new(), |by| format!(" (by {})", by.name));
             Line::from(format!("paused     {left} left: {reason}{by}")).yellow()
         }
     };
@@ -64,8 +63,7 @@ pub(super) fn facts(sample: &Sample, width: usize) -> Vec<Line<'static>> {
         rate(failed),
     );
     // Omit a summary that would only repeat the reason of a pause or of an operator's hold.
-    let has_pause = control.is_paused(now) && cause::of_pause(control).is_none();
-    let has_reason = has_pause || control.held_breaker(now).is_some();
+    let has_reason = control.is_paused(now) || control.held_breaker(now).is_some();
     let summary = cause::summary(status, &sample.tasks).filter(|_| !has_reason);
     let summary = summary.map(|it| wrapped("summary", &it.to_string(), width));
     let summary = summary
