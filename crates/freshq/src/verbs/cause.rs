@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use lifo_queue::control::Cause;
+use lifo_queue::control::{Cause, OperatorLimit};
 use lifo_queue::observed::LastResponse;
 use lifo_queue::operate::{FoundTask, Status};
 use lifo_queue::schema;
@@ -14,6 +14,7 @@ use lifo_queue::time::{EpochSeconds, Millis};
 use serde_json::Value;
 
 pub(crate) use self::waiting::OldRuns;
+use crate::overrides::limit_values;
 use crate::sample::{self, Late, Tasks, WINDOW};
 use crate::time_format::{exact, moment, rate, relative, rough, tenths};
 
@@ -75,6 +76,8 @@ fn expiry(text: &str) -> Option<Millis> {
 pub(crate) enum Limit<'a> {
     /// The downstream: slots are free, and it returned this response in the last minute.
     Response(&'a LastResponse),
+    /// An operator's limit on the rate, or on the concurrency if that many tasks run.
+    Operator(&'a OperatorLimit),
     /// `processing.ratePerSecond`, because slots are free.
     Rate(f64),
     /// The concurrency, with this number of slots.
@@ -96,6 +99,9 @@ impl<'a> Limit<'a> {
         let Some(limits) = observed.limits else {
             return Self::Unknown;
         };
+        if let Some(limit) = by_operator(status) {
+            return Self::Operator(limit);
+        }
         let is_full = status.taken.count >= limits.concurrency.into();
         let last = observed.last_response.as_ref();
         let last = last.filter(|last| status.now.since(last.at) < WINDOW && !is_full);
@@ -122,6 +128,10 @@ impl<'a> Limit<'a> {
         let recent = || shared_fields(&tasks.recent, "new");
         match self {
             Self::Response(last) => described(Some(last), "the downstream is busy"),
+            Self::Operator(limit) => {
+                let limit = limit_values(limit);
+                format!("{created} an operator's limit of {limit} allows")
+            }
             Self::Rate(rate) => {
                 format!("{created} ratePerSecond {rate} lets them start{}", recent())
             }
@@ -134,6 +144,14 @@ impl<'a> Limit<'a> {
             }
         }
     }
+}
+
+/// The operator's limit, if it limits the starts.
+fn by_operator(status: &Status) -> Option<&OperatorLimit> {
+    let limit = status.control.limit(status.now)?;
+    let runs = limit.concurrency.map(|most| u32::from(most.get()));
+    let is_full = runs.is_some_and(|most| status.taken.count >= most);
+    (limit.rate.is_some() || is_full).then_some(limit)
 }
 
 /// A summary of what stops or limits the tasks.

@@ -1,6 +1,8 @@
 //! Tests the summary for each kind of queue.
 
-use lifo_queue::control::{Control, OpenBreaker, ProcessorLease};
+use std::num::NonZeroU16;
+
+use lifo_queue::control::{Author, Control, OpenBreaker, OperatorLimit, ProcessorLease};
 use lifo_queue::depth::Depth;
 use lifo_queue::observed::{LimitSettings, LongestRun};
 use lifo_queue::operate::Keys;
@@ -236,6 +238,20 @@ fn summary_states_why_due_tasks_wait() {
     status.control.rate_full_at = Some(NOW.plus(WINDOW));
     let rate = "due tasks wait, up to 12s: ratePerSecond 4 limits the starts; next: freshq list";
     assert_eq!(text(&status, &tasks).as_deref(), Some(rate));
+    let limit = OperatorLimit {
+        concurrency: NonZeroU16::new(2),
+        rate: None,
+        until: NOW.plus(WINDOW),
+        reason: "migration".to_owned(),
+        by: Author {
+            name: "ana".to_owned(),
+            at: NOW,
+        },
+    };
+    status.control.limits.queue = Some(limit);
+    let limited =
+        "due tasks wait, up to 12s: an operator limits it to 2 concurrent tasks; next: freshq list";
+    assert_eq!(text(&status, &tasks).as_deref(), Some(limited));
     status.control.overloaded_since = Some(NOW);
     let overloaded = "due tasks wait, up to 12s: the queue is overloaded, so only new tasks start; next: freshq list";
     assert_eq!(text(&status, &tasks).as_deref(), Some(overloaded));

@@ -7,7 +7,8 @@ use lifo_queue::operate::{FoundTask, Status};
 use lifo_queue::schema;
 use lifo_queue::time::Millis;
 
-use super::{SLOW, described};
+use super::{SLOW, by_operator, described};
+use crate::overrides::limit_values;
 use crate::sample::{self, Tasks, WINDOW};
 use crate::time_format::tenths;
 
@@ -67,6 +68,9 @@ fn reason(status: &Status, tasks: &Tasks) -> String {
     }
     if control.overloaded_since.is_some() {
         return "the queue is overloaded, so only new tasks start".to_owned();
+    }
+    if let Some(limit) = by_operator(status) {
+        return format!("an operator limits it to {}", limit_values(limit));
     }
     let observed = &control.observed;
     let slots = observed.limits.map(|limits| limits.concurrency);

@@ -125,6 +125,9 @@ pub(super) fn surplus(status: &Status, tasks: &Tasks) -> Option<Finding> {
             what += &format!("; {}", pause::response(last));
             cause::remedy(last).unwrap_or("the downstream accepts fewer tasks than the queue could start: act on its last response, which freshq errors counts; a higher processing.concurrency does not help")
         }
+        Limit::Operator(_) => {
+            "freshq limit --off ends the limit; freshq status shows who set it, and why"
+        }
         Limit::Rate(_) => {
             "processing.ratePerSecond limits the starts: freshq list shows which producer sends the tasks, by their payloads; ask its owner to send fewer. freshq cancel --payload '<text>' --dry-run lists those that it would delete; ask their owner first, because deleted tasks are not kept. If the downstream accepts more, raise processing.ratePerSecond and deploy"
         }
