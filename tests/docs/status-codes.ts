@@ -4,7 +4,7 @@ import { ROOT } from './files';
 
 const RUNNER = 'crates/lifo-queue/src/runner/http';
 
-type Means = 'Success' | 'Busy' | 'Rejecting' | 'Failure' | 'InternalError';
+type Means = 'Success' | 'Busy' | 'Rejecting' | 'Failure';
 
 /** Returns the status code table of the HTTP runner: the codes per outcome, in matching order. */
 function table(): Map<string, string[]> {
@@ -43,21 +43,18 @@ const PLACES: Readonly<Record<string, readonly (readonly [Means, RegExp])[]>> = 
     ['Busy', cell('busy', '//! ')],
     ['Rejecting', cell('rejecting', '//! ')],
     ['Failure', cell('failure', '//! ')],
-    ['InternalError', cell('internal error', '//! ')],
   ],
   'README.md': [
     ['Success', cell('SUCCESS')],
     ['Busy', cell('\\*busy\\*')],
     ['Rejecting', cell('\\*rejecting\\*')],
     ['Failure', cell('FAILURE')],
-    ['InternalError', cell('\\*unavailable\\*, or')],
   ],
   'docs/how-to/http-endpoint.md': [
     ['Success', cell('success')],
     ['Busy', cell('\\*busy\\*')],
     ['Rejecting', cell('\\*rejecting\\*')],
     ['Failure', cell('failure')],
-    ['InternalError', cell('\\*unavailable\\*, or')],
   ],
   'docs/how-to/runbook-tasks.md': [['Busy', brackets('`Retry-After`')]],
   'docs/explanation/circuit-breaker.md': [
@@ -70,7 +67,6 @@ const PLACES: Readonly<Record<string, readonly (readonly [Means, RegExp])[]>> = 
     ['Busy', item('the downstream is \\*busy\\*')],
     ['Rejecting', item('the downstream \\*rejects\\*')],
     ['Failure', item('the task failed')],
-    ['InternalError', item('the downstream is \\*unavailable\\*, or')],
   ],
 };
 

@@ -62,23 +62,17 @@ pub enum Outcome {
         /// Stored in the task's `lastError`.
         reason: String,
     },
-    /// The downstream is down or can't be reached. For a single task, this outcome acts like
-    /// [`Retry`](Self::Retry). If more distinct tasks than can run concurrently end this way, with
-    /// no result in between, the breaker opens. Then only probes start, and no attempt counts.
+    /// The downstream is down or can't be reached, or its response may be the task's fault, as an
+    /// HTTP status of 500. The task returns to PENDING. The attempt counts
+    /// only if another task has had a result (a success or a failure) since this task's previous
+    /// return. After five consecutive runs without a result, the circuit breaker opens: only probes
+    /// start, and no attempt counts.
     Unavailable {
         /// Stored in the task's `lastError`.
         reason: String,
     },
-    /// The downstream responded with an internal error (HTTP 500). Either the downstream is down,
-    /// as with [`Unavailable`](Self::Unavailable), or the task is the cause. The circuit breaker
-    /// therefore grants the task fewer returns that do not count as an attempt.
-    InternalError {
-        /// Stored in the task's `lastError`.
-        reason: String,
-    },
-    /// The downstream rejects the queue, for example its credentials. For a single task, this
-    /// outcome acts like [`Retry`](Self::Retry). If several distinct tasks in a row end this way,
-    /// the queue pauses. Without the pause, one task after another would fail.
+    /// The downstream rejects the queue, for example its credentials. Acts like
+    /// [`Unavailable`](Self::Unavailable), but the probes follow at longer intervals.
     Rejecting {
         /// Stored in the task's `lastError`.
         reason: String,
@@ -95,7 +89,6 @@ impl Outcome {
             | Self::Busy { reason, .. }
             | Self::Retry { reason }
             | Self::Unavailable { reason }
-            | Self::InternalError { reason }
             | Self::Rejecting { reason } => Some(reason),
         }
     }

@@ -13,10 +13,9 @@ export class TaskRunner {
    * - 2xx: the task succeeded
    * - 408, 425, 429, 503, 529: the downstream is *busy*, until `Retry-After` if the response has it
    * - 403, 409, 413, 502 with `Retry-After`: also *busy*
-   * - 401, 403, 404, 3xx: the downstream *rejects* the queue's requests; the task is retried
+   * - 401, 403, 404, 3xx: the downstream *rejects* the queue; the task is retried
    * - other 4xx: the task failed
-   * - 500: the downstream is *unavailable*, or the task is the cause; the task is retried
-   * - any other code, or no response: the downstream is *unavailable*; the task is retried
+   * - any other code, or no response: the downstream is *unavailable*, or the task is the cause; the task is retried
    */
   static http(props: HttpRunnerProps): ITaskRunner {
     return new HttpRunner(props);

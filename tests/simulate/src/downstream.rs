@@ -132,7 +132,7 @@ impl Downstream {
         let mut state = lock(&self.state);
         let (takes, deed) = match state.outage.filter(|outage| outage.contains(now)) {
             Some(outage) => outage.kind.deed(),
-            None if poison => (ERROR, Deed::InternalError),
+            None if poison => (ERROR, Deed::Unavailable),
             None => state.work(now),
         };
         state.runs.push(Run {

@@ -27,8 +27,7 @@
 //! | 409 to a task that has started before | also busy: the endpoint may still process the earlier request |
 //! | 401, 403, 404, 3xx | rejecting: the endpoint does not accept the queue's calls. A redirect usually leads to a login page. It is never followed, because a task must not be sent to an address that was not configured |
 //! | other 4xx | failure |
-//! | 500 | internal error: the endpoint is unavailable, or the task is the cause |
-//! | any other 5xx or unknown status | unavailable |
+//! | other 5xx, unknown status | unavailable, or the task is the cause |
 //! | no response in time, no connection, TLS error | unavailable |
 //!
 //! The status line is the result. The body is read for up to 2 seconds and 64 KiB.

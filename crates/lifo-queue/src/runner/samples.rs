@@ -12,7 +12,6 @@ pub(super) type Kind = fn(String) -> Outcome;
 pub(super) const FAILURE: Kind = |reason| Outcome::Failure { reason };
 pub(super) const RETRY: Kind = |reason| Outcome::Retry { reason };
 pub(super) const REJECTING: Kind = |reason| Outcome::Rejecting { reason };
-pub(super) const INTERNAL_ERROR: Kind = |reason| Outcome::InternalError { reason };
 pub(super) const UNAVAILABLE: Kind = |reason| Outcome::Unavailable { reason };
 
 /// Returns the reason for an outcome and asserts that the outcome is of this kind.

@@ -51,7 +51,6 @@ impl TaskRunner for ProcessRunner {
                 reason: reason(),
             },
             Deed::Unavailable => Outcome::Unavailable { reason: reason() },
-            Deed::InternalError => Outcome::InternalError { reason: reason() },
             Deed::Reject => Outcome::Rejecting { reason: reason() },
             Deed::Hang => std::future::pending().await,
             Deed::Kill => {
@@ -67,9 +66,7 @@ impl TaskRunner for ProcessRunner {
         running.end = match &outcome {
             Outcome::Success | Outcome::Failure { .. } => RunEnd::Final,
             Outcome::Busy { .. } => RunEnd::Busy,
-            Outcome::Unavailable { .. }
-            | Outcome::InternalError { .. }
-            | Outcome::Rejecting { .. } => RunEnd::Unavailable,
+            Outcome::Unavailable { .. } | Outcome::Rejecting { .. } => RunEnd::Unavailable,
             _ => RunEnd::Again,
         };
         outcome

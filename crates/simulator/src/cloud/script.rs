@@ -11,9 +11,8 @@ pub enum Deed {
     Retry,
     /// The downstream is busy. It can specify the time to wait.
     Busy(Option<Duration>),
+    /// The downstream is unavailable, or responds with HTTP 500.
     Unavailable,
-    /// The downstream responds with HTTP 500.
-    InternalError,
     /// The downstream rejects the queue itself, for example its credentials.
     Reject,
     Panic,

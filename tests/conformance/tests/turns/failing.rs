@@ -20,11 +20,11 @@ conformance::on_both_stores! {
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// A world with the deployed breaker and few attempts, in which some tasks always fail.
-fn failing(outcome: fn() -> Outcome) -> World {
+fn failing() -> World {
     let mut world = World::with_breaker(move |task: &Task| {
         let outcome = match task.task_id.as_str().starts_with("healthy") {
             true => Outcome::Success,
-            false => outcome(),
+            false => unavailable(),
         };
         (Duration::from_millis(5), outcome)
     });
@@ -50,10 +50,7 @@ impl World {
         while self.clock.now() < end && self.count(TaskStatus::Pending) > 0 {
             let turn = self.turn().await;
             if !turn.tail_call && turn.exit != Exit::Empty {
-                let control = self.store.control().await;
-                let paused = control.unwrap().paused_until.unwrap_or_default();
-                let now = self.clock.now();
-                tokio::time::sleep(paused.since(now).max(30 * SECOND)).await;
+                tokio::time::sleep(30 * SECOND).await;
             } else if turn.exit == Exit::Empty {
                 break;
             }
@@ -72,7 +69,7 @@ impl World {
 }
 
 async fn task_that_always_fails_beside_healthy_ones_ends_within_minutes() {
-    let world = failing(internal_error).with_expiring(10, 60 * MINUTE).await;
+    let world = failing().with_expiring(10, 60 * MINUTE).await;
     let arrive = async {
         for n in 0..6 {
             tokio::time::sleep(MINUTE).await;
@@ -88,7 +85,7 @@ async fn task_that_always_fails_beside_healthy_ones_ends_within_minutes() {
 async fn task_that_keeps_failing_ends_as_failure_before_it_expires() {
     for (count, minutes) in [(10, 10), (20, 10), (10, 60), (20, 60)] {
         let life = minutes * MINUTE;
-        let world = failing(unavailable).with_expiring(count, life).await;
+        let world = failing().with_expiring(count, life).await;
         let took = world.days(life).await;
         world.assert_failed("was the last before the task expires: HTTP 502");
         assert!(
@@ -100,7 +97,7 @@ async fn task_that_keeps_failing_ends_as_failure_before_it_expires() {
 
 #[tokio::test(start_paused = true)]
 async fn failing_tasks_that_expire_one_after_another_end_as_failure() {
-    let world = failing(unavailable);
+    let world = failing();
     for n in 0..30 {
         let mut task = new_task(&format!("t{n:03}"), n);
         let life = 30 * MINUTE + u32::try_from(n).unwrap() * MINUTE;
@@ -113,32 +110,29 @@ async fn failing_tasks_that_expire_one_after_another_end_as_failure() {
 
 #[tokio::test(start_paused = true)]
 async fn outage_of_a_quiet_queue_fails_no_task() {
-    for outcome in [internal_error as fn() -> Outcome, unavailable] {
-        for (outage, life) in [(40, 60), (40, 180), (60, 3_600), (600, 3_600)] {
-            for count in [10, 20, 100] {
-                let (outage, life) = (Duration::from_secs(outage), Duration::from_secs(life));
-                let clock = TokioClock::starting_at(NOW);
-                let mut world =
-                    World::with_breaker(move |_| match clock.now() < NOW.plus(outage) {
-                        true => (Duration::from_millis(5), outcome()),
-                        false => at_once(),
-                    });
-                world.settings = failing(outcome).settings;
-                let world = world.with_expiring(count, life).await;
-                world.days(life).await;
-                let succeeded = world.count(TaskStatus::Success);
-                assert_eq!(
-                    i64::try_from(succeeded),
-                    Ok(count),
-                    "{outage:?} of {life:?}"
-                );
-            }
+    for (outage, life) in [(40, 60), (40, 180), (60, 3_600), (600, 3_600)] {
+        for count in [10, 20, 100] {
+            let (outage, life) = (Duration::from_secs(outage), Duration::from_secs(life));
+            let clock = TokioClock::starting_at(NOW);
+            let mut world = World::with_breaker(move |_| match clock.now() < NOW.plus(outage) {
+                true => (Duration::from_millis(5), unavailable()),
+                false => at_once(),
+            });
+            world.settings = failing().settings;
+            let world = world.with_expiring(count, life).await;
+            world.days(life).await;
+            let succeeded = world.count(TaskStatus::Success);
+            assert_eq!(
+                i64::try_from(succeeded),
+                Ok(count),
+                "{outage:?} of {life:?}"
+            );
         }
     }
 }
 
 async fn hold_protects_the_attempts_of_tasks_that_get_http_500() {
-    let world = failing(internal_error).with_expiring(1, 60 * MINUTE).await;
+    let world = failing().with_expiring(1, 60 * MINUTE).await;
     let operator = world.operator();
     operator.open_breaker(20 * MINUTE, "release").await.unwrap();
     world.days(10 * MINUTE).await;

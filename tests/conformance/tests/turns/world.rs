@@ -82,12 +82,6 @@ pub(crate) fn unavailable() -> Outcome {
     }
 }
 
-pub(crate) fn internal_error() -> Outcome {
-    Outcome::InternalError {
-        reason: "HTTP 500".to_owned(),
-    }
-}
-
 pub(crate) struct World {
     queue: Queue,
     pub(crate) runner: Arc<Scripted>,

@@ -40,11 +40,11 @@ pub(super) fn of_one() -> OutageOfOne {
     let played = parallel::map(vec![true, false], |is_down| match is_down {
         true => play(|kind: &str, at: Millis| match kind {
             "down" if is_outage(at) => (ERROR, Deed::Unavailable),
-            "poison" => (ERROR, Deed::InternalError),
+            "poison" => (ERROR, Deed::Unavailable),
             _ => (SERVICE, Deed::Succeed),
         }),
         false => play(|kind: &str, _: Millis| match kind {
-            "poison" => (ERROR, Deed::InternalError),
+            "poison" => (ERROR, Deed::Unavailable),
             _ => (SERVICE, Deed::Succeed),
         }),
     });

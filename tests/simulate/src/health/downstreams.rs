@@ -70,7 +70,7 @@ pub(super) fn imperfect(faults: Faults) -> Downstream {
             } else if is(faults.reset) {
                 (takes / 2, Deed::Unavailable)
             } else if is(faults.error) {
-                (takes, Deed::InternalError)
+                (takes, Deed::Unavailable)
             } else if is(faults.busy) {
                 (ERROR, Deed::Busy(Some(Duration::from_secs(2))))
             } else if is(faults.silent) {
@@ -89,7 +89,7 @@ pub(super) fn outage((from, to): (Duration, Duration), deed: Deed, takes: Durati
         let deed = deed.clone();
         move |call: &Call<'_>| match call.kind {
             _ if from <= call.since && call.since < to => (ERROR, deed.clone()),
-            "poison" => (ERROR, Deed::InternalError),
+            "poison" => (ERROR, Deed::Unavailable),
             _ => (takes, Deed::Succeed),
         }
     })

@@ -14,7 +14,7 @@ pub(super) fn response(outcome: Option<&Outcome>) -> &'static str {
         Some(Outcome::Failure { .. }) => "failure",
         Some(Outcome::Retry { .. }) => "retry",
         Some(Outcome::Busy { .. }) => "busy",
-        Some(Outcome::Unavailable { .. } | Outcome::InternalError { .. }) => "unavailable",
+        Some(Outcome::Unavailable { .. }) => "unavailable",
         Some(Outcome::Rejecting { .. }) => "rejecting",
         None => "cut_off",
     }

@@ -36,11 +36,7 @@ impl Attempts {
         match outcome {
             Some(Outcome::Success) => Verdict::Settle(Settlement::Success),
             Some(Outcome::Failure { reason }) => Verdict::Settle(Settlement::Failure { reason }),
-            Some(
-                Outcome::Unavailable { reason }
-                | Outcome::InternalError { reason }
-                | Outcome::Rejecting { reason },
-            ) => {
+            Some(Outcome::Unavailable { reason } | Outcome::Rejecting { reason }) => {
                 let wait = self.settings.backoff.draw(taken.task.total_attempts);
                 let soon = self.clock.now().plus(wait.min(LONGEST_PROBE));
                 // While the breaker is open, the task is due for the next probe.

@@ -40,7 +40,7 @@ impl From<Option<&Outcome>> for Signal {
             Some(Outcome::Busy { retry_after, .. }) => Self::Busy {
                 retry_after: *retry_after,
             },
-            Some(Outcome::Unavailable { .. } | Outcome::InternalError { .. }) => Self::Unavailable,
+            Some(Outcome::Unavailable { .. }) => Self::Unavailable,
             Some(Outcome::Rejecting { .. }) => Self::Rejecting,
             Some(Outcome::Retry { .. }) | None => Self::Nothing,
         }

@@ -26,18 +26,16 @@ enum Means {
     Busy,
     Rejecting,
     Failure,
-    InternalError,
     Unavailable,
 }
 
 /// Status codes per outcome. An `x` matches any digit, and the first match applies. Any other code
 /// means unavailable. `make docs` copies the codes into the documents.
-const STATUS_CODES: [(&[&str], Means); 5] = [
+const STATUS_CODES: [(&[&str], Means); 4] = [
     (&["2xx"], Means::Success),
     (&["408", "425", "429", "503", "529"], Means::Busy),
     (&["401", "403", "404", "3xx"], Means::Rejecting),
     (&["4xx"], Means::Failure),
-    (&["500"], Means::InternalError),
 ];
 
 /// Status codes that mean busy with a valid `Retry-After`: with it, the endpoint asks for another
@@ -146,7 +144,6 @@ impl Response {
             },
             Means::Rejecting => Outcome::Rejecting { reason },
             Means::Failure => Outcome::Failure { reason },
-            Means::InternalError => Outcome::InternalError { reason },
             Means::Unavailable => Outcome::Unavailable { reason },
         }
     }

@@ -11,7 +11,7 @@ use axum::http::Response;
 use serde_json::json;
 
 use self::server::{After, Server, closed_port, raw};
-use super::super::samples::{FAILURE, INTERNAL_ERROR, REJECTING, UNAVAILABLE, reason, task};
+use super::super::samples::{FAILURE, REJECTING, UNAVAILABLE, reason, task};
 use super::*;
 
 const PATIENT: Duration = Duration::from_secs(10);
@@ -99,8 +99,7 @@ async fn http_status_determines_the_outcome() {
     for (kind, statuses) in [
         (FAILURE, &[400, 402, 405, 410, 413, 422, 451, 499][..]),
         (REJECTING, &[401, 403, 404]),
-        (INTERNAL_ERROR, &[500]),
-        (UNAVAILABLE, &[501, 502, 504, 507, 599, 600, 999]),
+        (UNAVAILABLE, &[500, 501, 502, 504, 507, 599, 600, 999]),
     ] {
         for status in statuses {
             let outcome = outcome_of(*status, None, "no\r\n such order").await;
@@ -265,7 +264,7 @@ async fn body_is_read_and_quoted_up_to_a_limit() {
     let success = outcome(&endless(200).await.url("/")).await;
     assert_eq!(success, Outcome::Success);
     let outcome = outcome(&endless(500).await.url("/")).await;
-    let reason = reason(&outcome, INTERNAL_ERROR);
+    let reason = reason(&outcome, UNAVAILABLE);
     assert!(reason.ends_with('…'), "{reason}");
     assert!(reason.len() < 300, "{reason}");
 }
