@@ -122,3 +122,14 @@ pub const ENDINGS: [&str; 7] = [
     "Paused",
     "TimeUp",
 ];
+
+/// Defines tests that each run a part of the seeds. nextest runs them in parallel.
+#[macro_export]
+macro_rules! parts {
+    ($run:ident: $($name:ident $number:literal)*) => {$(
+        #[test]
+        fn $name() {
+            $run($number);
+        }
+    )*};
+}

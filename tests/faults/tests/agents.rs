@@ -44,16 +44,12 @@ fn run(seeds: std::ops::Range<u64>, store: Store) {
     assert!(census.crashes > 0, "no process crashed");
 }
 
-macro_rules! parts {
-    ($($name:ident $number:literal)*) => {$(
-        #[test]
-        fn $name() {
-            run($number * SEEDS..($number + 1) * SEEDS, Store::Memory);
-        }
-    )*};
+fn part(number: u64) {
+    run(number * SEEDS..(number + 1) * SEEDS, Store::Memory);
 }
 
-parts! {
+faults::parts! {
+    part:
     agent_schedules_0 0
     agent_schedules_1 1
     agent_schedules_2 2

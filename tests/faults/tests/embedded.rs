@@ -28,24 +28,12 @@ fn part(number: u64) {
     );
 }
 
-#[test]
-fn schedules_0() {
-    part(0);
-}
-
-#[test]
-fn schedules_1() {
-    part(1);
-}
-
-#[test]
-fn schedules_2() {
-    part(2);
-}
-
-#[test]
-fn schedules_3() {
-    part(3);
+faults::parts! {
+    part:
+    schedules_0 0
+    schedules_1 1
+    schedules_2 2
+    schedules_3 3
 }
 
 #[test]

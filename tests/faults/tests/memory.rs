@@ -25,16 +25,8 @@ fn part(number: u64) {
     );
 }
 
-macro_rules! parts {
-    ($($name:ident $number:literal)*) => {$(
-        #[test]
-        fn $name() {
-            part($number);
-        }
-    )*};
-}
-
-parts! {
+faults::parts! {
+    part:
     schedules_0 0
     schedules_1 1
     schedules_2 2

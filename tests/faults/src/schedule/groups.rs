@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU16;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use fastrand::Rng;
@@ -11,6 +11,7 @@ use lifo_queue::process::{GroupSettings, RateLimit};
 use lifo_queue::task::{GroupName, Task};
 use serde_json::json;
 use simulator::cloud::{Cloud, CloudSettings};
+use simulator::sync::lock;
 use tokio::time::Instant;
 
 use super::{Schedule, pick};
@@ -66,7 +67,7 @@ impl Schedule {
 impl Grouped {
     /// Records that a run starts.
     pub(super) fn start(&self, task: &Task) {
-        let mut starts = self.starts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut starts = lock(&self.starts);
         let group = task.task_id.group().to_owned();
         starts.entry(group).or_default().push(Instant::now());
     }
@@ -97,7 +98,7 @@ impl Grouped {
     /// Returns a violation if, after `began`, a run of the paused group started, or more runs of a
     /// group started than its rate allows. The processes' clocks differ by at most the skew.
     pub(super) fn broken(&self, began: Instant, settings: &CloudSettings) -> Option<String> {
-        let starts = self.starts.lock().unwrap_or_else(PoisonError::into_inner);
+        let starts = lock(&self.starts);
         let paused_for = self.paused_for.unwrap_or_default();
         let paused = starts.get(PAUSED).into_iter().flatten();
         let mut early = paused.map(|start| start.duration_since(began) + settings.skew);

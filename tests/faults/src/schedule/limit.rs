@@ -1,12 +1,13 @@
 //! Schedules with an operator's limit on the rate of starts.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use fastrand::Rng;
 use lifo_queue::control::{Author, OperatorLimit, OperatorLimits, OperatorRate};
 use lifo_queue::process::RateLimit;
 use simulator::cloud::Cloud;
+use simulator::sync::lock;
 use tokio::time::Instant;
 
 use super::Schedule;
@@ -44,7 +45,7 @@ impl Schedule {
 
 impl Limited {
     pub(super) fn start(&self) {
-        let mut starts = self.starts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut starts = lock(&self.starts);
         starts.push(Instant::now());
     }
 
@@ -72,7 +73,7 @@ impl Limited {
     /// Returns a violation if more runs than allowed started between `began` and the end of the
     /// limit. The processes' clocks differ by at most `skew`.
     pub(super) fn broken(&self, began: Instant, skew: Duration) -> Option<String> {
-        let starts = self.starts.lock().unwrap_or_else(PoisonError::into_inner);
+        let starts = lock(&self.starts);
         let (mut count, rate) = (0.0, f64::from(self.a_second));
         for passed in starts.iter().map(|start| start.duration_since(began)) {
             if passed + skew >= self.time {

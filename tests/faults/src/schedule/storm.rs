@@ -15,8 +15,9 @@ use lifo_queue::shed::ShedCounter;
 use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::task::Place;
 use simulator::cloud::{Cloud, IngestProcess};
+use simulator::sync::lock;
 
-use self::messages::{Client, State, VISIBILITY, lock, receive};
+use self::messages::{Client, State, VISIBILITY, receive};
 use super::downstream::Downstream;
 use super::{Burst, MOST, Schedule};
 

@@ -1,7 +1,7 @@
 //! The messages of a storm, and the queues through which they pass.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -10,6 +10,7 @@ use lifo_queue::ingest::{DeadLetter, Delivery, IngestQueue, IngestReport, Postpo
 use lifo_queue::shed::{HandOverError, NotHandedOver, ShedSink, ShedTask};
 use lifo_queue::store::Source;
 use lifo_queue::time::Millis;
+use simulator::sync::lock;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -287,8 +288,4 @@ impl ShedSink for Client {
         };
         (fits..tasks.len()).map(not_tried).collect()
     }
-}
-
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
