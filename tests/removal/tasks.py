@@ -6,6 +6,7 @@ import json
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,6 +24,9 @@ _NO_TIME_MS = 600_000
 _SOON_SECONDS = 5.0
 #: Settings of `process-tasks` for short turns.
 _BRIEF = {"indexLagMs": 200, "turnMs": 1500}
+#: Durations of a pause and of the run during which it begins and ends.
+_PAUSE_MS = 1500
+_RUN_SECONDS = 4
 
 
 @contextmanager
@@ -49,7 +53,6 @@ class TaskProbes:
 
     def all(self) -> list[Probe]:
         runner = {"TASK_RUNNER": json.dumps({"kind": "http", "url": self._address})}
-        brief = _BRIEF | {"pauseMs": 1}
         return [
             Probe("create-tasks", "creates a task", self._create),
             Probe("create-tasks", "writes the state of a key", self._create_state),
@@ -68,9 +71,15 @@ class TaskProbes:
             Probe("trigger", "wakes the queue", self._trigger),
             Probe("sweep-tasks", "wakes the queue after a lost wake-up", self._sweep),
             Probe("count-shed", "sends shed tasks to the shed queue", self._count_shed),
-            Probe("process-tasks", "runs a task", self._process, runner, brief),
-            Probe("process-tasks", "makes a tail call at the end of its turn", self._tail_call, runner, brief),
-            Probe("process-tasks", "pauses, and wakes the queue after the pause", self._pause, runner, brief),
+            Probe("process-tasks", "runs a task", self._process, runner, _BRIEF),
+            Probe("process-tasks", "makes a tail call at the end of its turn", self._tail_call, runner, _BRIEF),
+            Probe(
+                "process-tasks",
+                "wakes the queue after a pause that ended during its turn",
+                self._resume,
+                runner,
+                {"heartbeatMs": 100},
+            ),
         ]
 
     def with_secret(self, arn: str) -> Probe:
@@ -166,10 +175,19 @@ class TaskProbes:
         summary = self._turn(60, seconds=0.5)
         demand(summary["tail_call"] is True, summary)
 
-    def _pause(self) -> None:
-        summary = self._turn(20, status=401)
+    def _resume(self) -> None:
+        with ThreadPoolExecutor() as pool:
+            turn = pool.submit(self._turn, 1, seconds=_RUN_SECONDS)
+            wait_until(lambda: self._queue.count("TAKEN") == 1, _SOON_SECONDS, "a running task")
+            self._queue.client("dynamodb").update_item(
+                TableName=self._queue.table,
+                Key={KEY: {"S": CONTROL_ITEM}},
+                UpdateExpression="SET pausedUntil = :until",
+                ExpressionAttributeValues={":until": {"N": str(now_ms() + _PAUSE_MS)}},
+            )
+            summary = turn.result()
         demand(summary["exit"] == "paused", summary)
-        # The pause ended immediately, so the turn requested a wake-up.
+        # The pause ended before the run, so the turn requested a wake-up.
         control = self._queue.item(CONTROL_ITEM) or {}
         demand("notifiedUntil" in control, control)
 
