@@ -159,8 +159,8 @@ GUARDS = guards_of(
                 "LeaseState::Others => {}",
             ),
             "end a turn beside a long run": (
-                "let goes_on = now < self.last_start && self.has_old_run(now);",
-                "let goes_on = now < self.stop_taking && self.has_old_run(now);",
+                "let goes_on = now < self.last_start && self.runs.has_old(now);",
+                "let goes_on = now < self.stop_taking && self.runs.has_old(now);",
             ),
         },
         f"{_CORE}/wake.rs": {

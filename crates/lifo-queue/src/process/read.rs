@@ -19,6 +19,10 @@ pub(super) struct Reads {
     ahead: Option<Ahead>,
     /// Number of pages requested.
     pub(super) queries: u32,
+    /// Number of consecutive failed reads.
+    pub(super) failed: u32,
+    /// Earliest time of the next read beyond the head.
+    pub(super) next_deep: Millis,
 }
 
 /// A read in progress.
@@ -51,6 +55,8 @@ impl Reads {
             created_from: None,
             ahead: None,
             queries: 0,
+            failed: 0,
+            next_deep: Millis::default(),
         }
     }
 

@@ -8,21 +8,20 @@ mod groups;
 mod index;
 mod probe;
 mod record;
+mod runs;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::task::JoinSet;
-use tracing::Instrument;
 use uuid::Uuid;
 
 use self::alone::Gap;
 use self::gate::Gate;
 use self::probe::Search;
+use self::runs::Runs;
 use super::Processor;
-use super::attempt::{Attempted, Attempts};
+use super::attempt::Attempts;
 use super::codel::Codel;
 use super::finish::TurnEnd;
 use super::health::{Downstream, GroupLimits, Health, Limits, SharedDownstream};
@@ -31,13 +30,10 @@ use super::observe::{FreeTime, Observations};
 use super::rate::Rate;
 use super::read::Reads;
 use super::select::{Selector, Step};
-use super::slots::{Slots, State};
 use super::summary::TurnSummary;
 use crate::control::Control;
 use crate::store::Candidate;
-use crate::task::TaskId;
 use crate::time::Millis;
-use crate::trace;
 
 /// Maximum wait between two index reads while no task can be taken.
 const POLL: Duration = Duration::from_millis(250);
@@ -64,29 +60,17 @@ pub(super) struct Turn<'a> {
     limits: Limits,
     downstream: SharedDownstream,
     codel: Codel,
-    attempts: Arc<Attempts>,
-    cut_off: watch::Sender<bool>,
-    running: JoinSet<Attempted>,
-    slots: Arc<Slots>,
-    /// Notified when a slot becomes free.
-    freed: watch::Receiver<State>,
+    runs: Runs,
     /// Whether a pass found no task to take ahead since a slot was last free.
     nothing_ahead: bool,
-    /// Start of each running attempt.
-    started: HashMap<TaskId, Millis>,
     summary: TurnSummary,
     observations: Observations,
     free_time: FreeTime,
-    /// Whether the running task must run alone, so that no other task may start.
-    alone: bool,
     gap: Gap,
     /// The search for a probe; `None` if no search is in progress.
     search: Option<Search>,
-    /// Earliest time of the next read beyond the head.
-    next_deep: Millis,
     /// Time since which the passes have found the queue empty.
     empty_since: Option<Millis>,
-    failed_reads: u32,
     returned: bool,
     /// Time from which the turn ends as soon as no run is old.
     stop_taking: Millis,
@@ -134,8 +118,15 @@ impl<'a> Turn<'a> {
                 .max(now.plus(settings.turn)),
             reads_groups: settings.groups.is_some(),
         };
+        let attempts = Attempts {
+            store: processor.store.clone(),
+            runner: processor.runner.clone(),
+            clock: processor.clock.clone(),
+            settings,
+            downstream: downstream.clone(),
+            cut_off: cut,
+        };
         let clock = processor.clock.clone();
-        let slots = Arc::<Slots>::default();
         Self {
             processor,
             owner,
@@ -149,31 +140,16 @@ impl<'a> Turn<'a> {
                 processor.clock.clone(),
                 settings.order,
             ),
-            attempts: Arc::new(Attempts {
-                store: processor.store.clone(),
-                runner: processor.runner.clone(),
-                clock: processor.clock.clone(),
-                settings,
-                downstream: downstream.clone(),
-                cut_off: cut,
-            }),
+            runs: Runs::new(Arc::new(attempts), cut_off),
             downstream,
             codel,
-            cut_off,
-            running: JoinSet::new(),
-            freed: slots.watch(),
-            slots,
             nothing_ahead: false,
-            started: HashMap::new(),
             summary: TurnSummary::default(),
             observations,
             free_time: FreeTime::new(now),
-            alone: false,
             gap: Gap::new(&settings, now, hard_stop),
             search: None,
-            next_deep: now,
             empty_since: None,
-            failed_reads: 0,
             returned: false,
             stop_taking,
             last_start,
@@ -184,12 +160,11 @@ impl<'a> Turn<'a> {
     /// Takes and runs tasks until the turn must end, and returns the reason. Tasks may still be
     /// running.
     pub(super) async fn work(&mut self) -> TurnEnd {
-        self.slots.set_closed(false);
+        self.runs.set_closed(false);
         loop {
-            while let Some(ended) = self.running.try_join_next() {
+            while let Some(ended) = self.runs.ended() {
                 self.record(ended);
             }
-            self.freed.mark_unchanged();
             if let Some(read) = self.reads.arrived().await
                 && let Some(end) = self.take_in(read).await
             {
@@ -252,7 +227,7 @@ impl<'a> Turn<'a> {
             self.selector.restart();
         }
         let settings = self.processor.settings;
-        let (runs, gap) = (!self.running.is_empty(), &mut self.gap);
+        let (runs, gap) = (!self.runs.is_empty(), &mut self.gap);
         let downstream = self.downstream.lock();
         self.selector.next(now, &downstream.gates(now), |task| {
             let passed_over = runs && settings.must_run_alone(task);
@@ -269,15 +244,11 @@ impl<'a> Turn<'a> {
         if alone {
             self.gap.started(now);
         }
-        self.alone = alone;
         self.rate.used();
-        self.started.insert(task.id.clone(), now);
         let is_probe = self.downstream.lock().attempt_started(&task.id, now);
         self.summary.probes += u32::from(is_probe);
         self.selector.started(&task.id, now);
-        let slot = self.slots.hold(ahead);
-        let attempt = trace::attempt(self.attempts.clone().attempt(task, alone, slot));
-        self.running.spawn(attempt.in_current_span());
+        self.runs.start(task, alone, ahead, now);
         if let Some(wanted) = self.selector.read_ahead(now) {
             self.start_read(wanted, now);
         }
@@ -297,8 +268,7 @@ impl<'a> Turn<'a> {
         let pause = until.since(now);
         tokio::select! {
             biased;
-            Some(ended) = self.running.join_next() => self.record(ended),
-            _ = self.freed.changed() => {}
+            ended = self.runs.changed() => if let Some(ended) = ended { self.record(ended) },
             () = self.heartbeat.changed() => {}
             () = self.reads.ready(), if self.processor.settings.groups.is_some() => {}
             () = tokio::time::sleep(pause) => {}

@@ -65,6 +65,7 @@ fn next_step(selector: &mut Selector, index: &[Candidate], now: Millis) -> Step 
     }
 }
 
+#[track_caller]
 fn taken(step: &Step) -> i64 {
     match step {
         Step::Take(task) => task.created.0,

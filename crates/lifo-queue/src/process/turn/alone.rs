@@ -117,7 +117,7 @@ impl Turn<'_> {
             self.gap.passed_over += usize::from(!alone);
             alone
         });
-        self.failed_reads = 0;
+        self.reads.failed = 0;
         self.gap.after.clone_from(&page.next);
         match found.cloned() {
             Some(task) => {

@@ -17,7 +17,7 @@ impl Turn<'_> {
             self.wait(now.plus(POLL)).await;
             return None;
         }
-        if pass.took || pass.passed_over || !self.running.is_empty() {
+        if pass.took || pass.passed_over || !self.runs.is_empty() {
             self.empty_since = None;
             self.wait(now.plus(POLL)).await;
             return None;

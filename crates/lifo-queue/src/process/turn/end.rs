@@ -12,8 +12,8 @@ impl Turn<'_> {
     /// have ended. If not, tasks must go on to start.
     pub(in crate::process) async fn drain(&mut self, end: &TurnEnd) -> bool {
         let began = self.now();
-        self.slots.set_closed(true);
-        while !self.running.is_empty() {
+        self.runs.set_closed(true);
+        while !self.runs.is_empty() {
             let now = self.now();
             let may_go_on = matches!(end, TurnEnd::TimeUp) && self.may_go_on(now);
             if may_go_on && now >= began.plus(OLD_RUN) {
@@ -25,10 +25,10 @@ impl Turn<'_> {
             };
             tokio::select! {
                 biased;
-                Some(ended) = self.running.join_next() => self.record(ended),
-                () = tokio::time::sleep(until.since(now)), if !*self.cut_off.borrow() => {
+                Some(ended) = self.runs.next_end() => self.record(ended),
+                () = tokio::time::sleep(until.since(now)), if !self.runs.is_cut_off() => {
                     if !may_go_on {
-                        self.cut_off.send_replace(true);
+                        self.runs.cut_off();
                     }
                 }
             }
@@ -39,12 +39,6 @@ impl Turn<'_> {
     /// Whether the turn may start tasks after its regular end.
     fn may_go_on(&self, now: Millis) -> bool {
         now < self.last_start && self.heartbeat.lease(now) == LeaseState::Ours
-    }
-
-    /// Whether a run is so old that the turn should not end yet.
-    pub(super) fn has_old_run(&self, now: Millis) -> bool {
-        let mut starts = self.started.values();
-        starts.any(|started| now.since(*started) >= OLD_RUN)
     }
 
     /// Stops the heartbeat and returns the state needed to finish the turn.

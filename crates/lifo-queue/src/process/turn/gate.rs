@@ -33,7 +33,7 @@ impl Turn<'_> {
         }
         self.update_groups();
         let kept = self.gap.is_kept(now);
-        let goes_on = now < self.last_start && self.has_old_run(now);
+        let goes_on = now < self.last_start && self.runs.has_old(now);
         if now >= self.stop_taking && !kept && !goes_on {
             return Gate::End(TurnEnd::TimeUp);
         }
@@ -41,7 +41,7 @@ impl Turn<'_> {
             // The heartbeat renews immediately, which wakes the turn.
             return Gate::Wait(Millis::MAX);
         }
-        let (unsettled, held) = (self.running.len(), self.slots.held());
+        let (unsettled, held) = (self.runs.len(), self.runs.held());
         let (start, is_open, ahead) = {
             let mut downstream = self.downstream.lock();
             let health = downstream.queue();
@@ -53,10 +53,9 @@ impl Turn<'_> {
                 ahead,
             )
         };
-        self.alone = self.alone && unsettled > 0;
         let settling = unsettled.saturating_sub(held);
         let is_behind = settling > usize::from(self.processor.settings.slots);
-        if self.alone || (kept && unsettled > 0) || is_behind {
+        if self.runs.is_alone() || (kept && unsettled > 0) || is_behind {
             return Gate::Wait(Millis::MAX);
         }
         if is_open {
@@ -84,7 +83,7 @@ impl Turn<'_> {
     fn ahead(&mut self, limit: Option<usize>, until: Millis, now: Millis) -> Gate {
         let is_plain = self.limits.rate.is_none() && self.processor.settings.groups.is_none();
         let limit = limit.filter(|_| is_plain && !self.nothing_ahead);
-        match limit.map_or(Ahead::Nothing, |limit| self.slots.ahead(limit)) {
+        match limit.map_or(Ahead::Nothing, |limit| self.runs.ahead(limit)) {
             Ahead::Take => Gate::Ahead,
             Ahead::Read => Gate::Wait(self.refresh(until, now)),
             Ahead::In(left) => Gate::Wait(until.min(now.plus(left))),

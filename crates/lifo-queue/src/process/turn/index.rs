@@ -21,11 +21,11 @@ impl Turn<'_> {
     /// apart. If the read is too early, waits and returns `None`. Request the page again.
     pub(super) async fn fetch(&mut self, wanted: Wanted, now: Millis) -> Option<Read> {
         if wanted.after.is_some() {
-            if now < self.next_deep {
-                self.wait(self.next_deep).await;
+            if now < self.reads.next_deep {
+                self.wait(self.reads.next_deep).await;
                 return None;
             }
-            self.next_deep = now.plus(DEEP_PAGE_PAUSE);
+            self.reads.next_deep = now.plus(DEEP_PAGE_PAUSE);
         }
         self.bound_reads(now);
         self.reads.next(wanted, now).await
@@ -89,7 +89,7 @@ impl Turn<'_> {
     pub(super) async fn take_in(&mut self, read: Read) -> Option<TurnEnd> {
         match read.page {
             Ok(page) => {
-                self.failed_reads = 0;
+                self.reads.failed = 0;
                 self.selector
                     .accept(read.wanted, page, read.asked, read.arrived);
                 if let Some(from) = self.reads.created_from {
@@ -99,8 +99,8 @@ impl Turn<'_> {
             }
             Err(error) => {
                 self.summary.store_errors += 1;
-                self.failed_reads += 1;
-                if self.failed_reads >= MAX_FAILED_READS || !error.is_transient() {
+                self.reads.failed += 1;
+                if self.reads.failed >= MAX_FAILED_READS || !error.is_transient() {
                     return Some(TurnEnd::Failed(error));
                 }
                 let error = error_chain::chain(&error);

@@ -73,7 +73,7 @@ impl Turn<'_> {
     /// active, excludes tasks that must run alone.
     fn probe_of(&self, read: &Read, now: Millis) -> Option<Candidate> {
         let page = read.page.as_ref().ok()?;
-        let alone = self.running.is_empty();
+        let alone = self.runs.is_empty();
         let due: Vec<&Candidate> = page
             .candidates
             .iter()

@@ -28,7 +28,6 @@ impl Turn<'_> {
             }
         };
         let now = self.now();
-        self.started.remove(&attempted.task);
         // The index may still show the task in its previous state.
         let mut leave_alone = now.plus(self.processor.settings.index_lag);
         if let Some(age) = attempted.start_age {
