@@ -91,7 +91,8 @@ $(CARGO_MUTANTS): | check-rust
 mutants-copy:
 	@mkdir -p $(MUTANTS)/tree
 	@find $(MUTANTS)/tree -mindepth 1 -maxdepth 1 -exec rm -rf {} +
-	@git archive HEAD -- .cargo .config Cargo.lock Cargo.toml clippy.toml rust-toolchain.toml bench crates docs examples lambdas tests \
+	@git archive HEAD -- .cargo .config Cargo.lock Cargo.toml clippy.toml rust-toolchain.toml README.md CHANGELOG.md bench crates \
+	  docs examples lambdas tests \
 	  | tar --extract --touch --directory $(MUTANTS)/tree
 
 # Compiled alone, a package has only the features that it enables, without those that other workspace packages enable.

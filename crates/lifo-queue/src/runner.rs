@@ -27,8 +27,8 @@ use crate::task::Task;
 ///
 /// A task may run more than once: after a crash, a timeout or [`Outcome::Retry`], it runs again
 /// with a higher [`Task::attempt`]. Use [`Task::idempotency_key`] as the idempotency key for its
-/// effects. A run that panics or exceeds the task timeout costs this task one attempt and doesn't
-/// affect other tasks. A run that blocks its thread delays the others, so move blocking work to
+/// effects. A run that panics costs this task one attempt. A run that exceeds the task timeout ends
+/// as [`Outcome::Unavailable`]. Neither affects other tasks. A run that blocks its thread delays the others, so move blocking work to
 /// `tokio::task::spawn_blocking`. Shortly before the function's deadline, the run is dropped at its
 /// next await point.
 #[async_trait]
