@@ -152,7 +152,8 @@ class TestBootstrap:
         # A command that reads cdk.json would run the app, which fails without built functions.
         monkeypatch.setenv("FRESHQ_ARTIFACTS", "/nowhere")
         monkeypatch.setattr(deploy.account, "identify", lambda: f"{emulator.ACCOUNT}/{emulator.REGION}")
-        aws.client("ssm").delete_parameter(Name=VERSION)
+        # Unlike delete_parameter, it accepts a parameter that no earlier test has written.
+        aws.client("ssm").delete_parameters(Names=[VERSION])
         deploy.bootstrap()
         assert int(aws.client("ssm").get_parameter(Name=VERSION)["Parameter"]["Value"]) >= 6
 
