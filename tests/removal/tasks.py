@@ -178,7 +178,7 @@ class TaskProbes:
     def _resume(self) -> None:
         with ThreadPoolExecutor() as pool:
             turn = pool.submit(self._turn, 1, seconds=_RUN_SECONDS)
-            wait_until(lambda: self._queue.count("TAKEN") == 1, _SOON_SECONDS, "a running task")
+            wait_until(lambda: self._queue.count("TAKEN") == 1, 3 * _SOON_SECONDS, "a running task")
             self._queue.client("dynamodb").update_item(
                 TableName=self._queue.table,
                 Key={KEY: {"S": CONTROL_ITEM}},
