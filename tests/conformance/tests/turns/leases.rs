@@ -20,6 +20,7 @@ conformance::on_both_stores! {
     settlement_retries_end_before_the_deadline_of_the_turn,
     task_whose_lease_is_too_short_is_returned_unstarted,
     suspect_runs_alone_until_a_run_settles_it,
+    returned_suspect_stays_a_suspect,
     retry_after_of_zero_waits_and_does_not_use_up_the_busy_returns,
     a_retry_after_is_honoured_beyond_the_longest_backoff,
 }
@@ -125,6 +126,19 @@ async fn suspect_runs_alone_until_a_run_settles_it() {
         crowded.len() > 100 && !crowded.contains("t0020"),
         "{crowded:?}"
     );
+}
+
+async fn returned_suspect_stays_a_suspect() {
+    for outcome in [BUSY, retry()] {
+        let mut world = World::new(move |_| (Duration::ZERO, outcome.clone()));
+        world.settings.max_attempts = 100;
+        let world = world.with_tasks(1).await;
+        world.suspect("t0000");
+        world.turn().await;
+        let task = world.record("t0000");
+        let state = (task.status, task.lease_expired);
+        assert_eq!(state, (TaskStatus::Pending, true), "{task:?}");
+    }
 }
 
 async fn retry_after_of_zero_waits_and_does_not_use_up_the_busy_returns() {
