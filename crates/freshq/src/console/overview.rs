@@ -72,7 +72,7 @@ fn warnings(looks: &History) -> Markup {
                     @if let Some(summary) = summary { (summary.text) }
                     // The facts below already show a response whose cause is known.
                     @if let Some(last) = control.observed.last_response.as_ref().filter(|last| cause::of_response(last).is_none()) {
-                        "; " (pause::response(last))
+                        "; " (cause::response(last))
                     }
                     ". Next: " a href="doctor" { "Doctor" }
                 }

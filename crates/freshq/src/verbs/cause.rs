@@ -99,14 +99,14 @@ impl<'a> Limit<'a> {
         let Some(limits) = observed.limits else {
             return Self::Unknown;
         };
-        if let Some(limit) = by_operator(status) {
-            return Self::Operator(limit);
-        }
         let is_full = status.taken.count >= limits.concurrency.into();
-        let last = observed.last_response.as_ref();
-        let last = last.filter(|last| status.now.since(last.at) < WINDOW && !is_full);
         let (succeeded, failed) = observed.ended.within(status.now);
         let ended = f64::from(succeeded + failed) / WINDOW.as_secs_f64();
+        if let Some(limit) = by_operator(status, |rate| ended >= USED * rate) {
+            return Self::Operator(limit);
+        }
+        let last = observed.last_response.as_ref();
+        let last = last.filter(|last| status.now.since(last.at) < WINDOW && !is_full);
         let median = observed.median_run_ms.unwrap_or_default();
         // At the median run duration, most slots would be free.
         let is_free = ended * median as f64 / 1_000.0 < f64::from(limits.concurrency) / 2.0;
@@ -146,12 +146,18 @@ impl<'a> Limit<'a> {
     }
 }
 
-/// The operator's limit, if it limits the starts.
-fn by_operator(status: &Status) -> Option<&OperatorLimit> {
+/// The operator's limit, if it is below the settings and its slots or its rate are in use.
+fn by_operator(status: &Status, is_used: impl Fn(f64) -> bool) -> Option<&OperatorLimit> {
     let limit = status.control.limit(status.now)?;
-    let runs = limit.concurrency.map(|most| u32::from(most.get()));
-    let is_full = runs.is_some_and(|most| status.taken.count >= most);
-    (limit.rate.is_some() || is_full).then_some(limit)
+    let settings = status.control.observed.limits?;
+    let is_full = limit.concurrency.is_some_and(|most| {
+        most.get() < settings.concurrency && status.taken.count >= most.get().into()
+    });
+    let is_rate_used = limit.rate.is_some_and(|rate| {
+        let rate = rate.per_second();
+        settings.rate_per_second().is_none_or(|most| rate < most) && is_used(rate)
+    });
+    (is_full || is_rate_used).then_some(limit)
 }
 
 /// A summary of what stops or limits the tasks.
@@ -320,6 +326,16 @@ fn finding(status: &Status, tasks: &Tasks) -> Option<String> {
         }
         None => format!("{limit} (surplus: {surplus}/s)"),
     })
+}
+
+/// Formats the last response of the downstream as text.
+pub(crate) fn response(last: &LastResponse) -> String {
+    format!(
+        "the last response, to task {} at {}: {}",
+        last.task,
+        exact(last.at),
+        last.text
+    )
 }
 
 #[cfg(test)]

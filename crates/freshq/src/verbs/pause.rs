@@ -7,7 +7,6 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use lifo_queue::control::{Author, Control, GroupChange, GroupPause};
 use lifo_queue::depth;
-use lifo_queue::observed::LastResponse;
 use lifo_queue::store::Written;
 use lifo_queue::task::{GroupName, TaskStatus};
 use lifo_queue::time::Millis;
@@ -144,14 +143,4 @@ pub(crate) fn reason(control: &Control) -> String {
         return reason.to_owned();
     };
     format!("{reason} (by {} at {})", author.name, exact(author.at))
-}
-
-/// Formats the last response of the downstream as text.
-pub(crate) fn response(last: &LastResponse) -> String {
-    format!(
-        "the last response, to task {} at {}: {}",
-        last.task,
-        exact(last.at),
-        last.text
-    )
 }

@@ -2,7 +2,9 @@
 
 use std::num::NonZeroU16;
 
-use lifo_queue::control::{Author, Control, OpenBreaker, OperatorLimit, ProcessorLease};
+use lifo_queue::control::{
+    Author, Control, OpenBreaker, OperatorLimit, OperatorRate, ProcessorLease,
+};
 use lifo_queue::depth::Depth;
 use lifo_queue::observed::{LimitSettings, LongestRun};
 use lifo_queue::operate::Keys;
@@ -83,6 +85,22 @@ fn task(payload: Value) -> FoundTask {
     }
 }
 
+/// An operator's limit of this many concurrent tasks and starts per second.
+fn operator(concurrency: Option<u16>, rate: Option<f64>) -> OperatorLimit {
+    OperatorLimit {
+        concurrency: concurrency.and_then(NonZeroU16::new),
+        rate: rate.map(|rate| OperatorRate {
+            interval: Duration::from_secs_f64(rate.recip()),
+        }),
+        until: NOW.plus(WINDOW),
+        reason: "migration".to_owned(),
+        by: Author {
+            name: "ana".to_owned(),
+            at: NOW,
+        },
+    }
+}
+
 #[test]
 fn the_summary_names_what_limits_the_starts_of_a_growing_backlog() {
     let runs = [127, 300];
@@ -91,7 +109,22 @@ fn the_summary_names_what_limits_the_starts_of_a_growing_backlog() {
     for _ in 0..240 {
         busy.control.observed.ended.count(NOW, false);
     }
+    let mut by_operator = limited(3, None, runs, None);
+    by_operator.control.limits.queue = Some(operator(Some(3), None));
+    let mut slowed = busy.clone();
+    slowed.control.limits.queue = Some(operator(None, Some(5.0)));
+    let mut unused = limited(3, None, runs, Some("HTTP 429"));
+    unused.control.limits.queue = Some(operator(Some(4), Some(5.0)));
     let cases = [
+        (
+            by_operator,
+            "tasks are created faster than an operator's limit of 3 concurrent tasks allows",
+        ),
+        (
+            slowed,
+            "tasks are created faster than an operator's limit of 5 starts/s allows",
+        ),
+        (unused, "the downstream is busy"),
         (
             busy,
             "tasks are created faster than concurrency 10 can run them",
@@ -238,20 +271,18 @@ fn summary_states_why_due_tasks_wait() {
     status.control.rate_full_at = Some(NOW.plus(WINDOW));
     let rate = "due tasks wait, up to 12s: ratePerSecond 4 limits the starts; next: freshq list";
     assert_eq!(text(&status, &tasks).as_deref(), Some(rate));
-    let limit = OperatorLimit {
-        concurrency: NonZeroU16::new(2),
-        rate: None,
-        until: NOW.plus(WINDOW),
-        reason: "migration".to_owned(),
-        by: Author {
-            name: "ana".to_owned(),
-            at: NOW,
-        },
-    };
-    status.control.limits.queue = Some(limit);
-    let limited =
-        "due tasks wait, up to 12s: an operator limits it to 2 concurrent tasks; next: freshq list";
-    assert_eq!(text(&status, &tasks).as_deref(), Some(limited));
+    status.control.limits.queue = Some(operator(Some(5), Some(5.0)));
+    assert_eq!(text(&status, &tasks).as_deref(), Some(rate), "no effect");
+    for (limit, text_of) in [
+        (operator(Some(2), None), "2 concurrent tasks"),
+        (operator(None, Some(0.5)), "one start every 2s"),
+    ] {
+        status.control.limits.queue = Some(limit);
+        let limited = format!(
+            "due tasks wait, up to 12s: an operator limits it to {text_of}; next: freshq list"
+        );
+        assert_eq!(text(&status, &tasks), Some(limited));
+    }
     status.control.overloaded_since = Some(NOW);
     let overloaded = "due tasks wait, up to 12s: the queue is overloaded, so only new tasks start; next: freshq list";
     assert_eq!(text(&status, &tasks).as_deref(), Some(overloaded));
@@ -295,7 +326,7 @@ fn summary_mentions_tasks_delayed_for_an_hour_among_others() {
 }
 
 #[test]
-fn the_summary_of_an_open_breaker_and_of_its_pause_names_a_known_cause() {
+fn the_summary_of_an_open_breaker_names_a_known_cause() {
     let summary = |response| {
         let mut status = limited(0, None, [1, 1], Some(response));
         status.control.breaker = Some(OpenBreaker {

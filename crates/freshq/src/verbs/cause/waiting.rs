@@ -69,7 +69,8 @@ fn reason(status: &Status, tasks: &Tasks) -> String {
     if control.overloaded_since.is_some() {
         return "the queue is overloaded, so only new tasks start".to_owned();
     }
-    if let Some(limit) = by_operator(status) {
+    let is_rate_used = control.rate_full_at.is_some_and(|at| at > now);
+    if let Some(limit) = by_operator(status, |_| is_rate_used) {
         return format!("an operator limits it to {}", limit_values(limit));
     }
     let observed = &control.observed;
@@ -81,9 +82,9 @@ fn reason(status: &Status, tasks: &Tasks) -> String {
         return format!("all {slots} slots are in use{old}");
     }
     let rate = observed.limits.and_then(|limits| limits.rate_per_second());
-    match (rate, control.rate_full_at.filter(|at| *at > now)) {
-        (Some(rate), Some(_)) => format!("ratePerSecond {rate} limits the starts"),
-        _ => {
+    match rate.filter(|_| is_rate_used) {
+        Some(rate) => format!("ratePerSecond {rate} limits the starts"),
+        None => {
             let last = observed.last_response.as_ref();
             let last = last.filter(|last| now.since(last.at) < WINDOW);
             described(last, "a processor is active and starts the newest first")

@@ -13,7 +13,7 @@ use super::Finding;
 use crate::sample::{Tasks, WINDOW};
 use crate::time_format::tenths;
 use crate::verbs::cause::{self, Limit};
-use crate::verbs::{longest_run, pause, start_limits};
+use crate::verbs::{longest_run, start_limits};
 
 /// Minimum number of failed tasks in the last minute for a finding.
 const FAILED: u32 = 5;
@@ -29,7 +29,7 @@ const FEW_KEYS: (u32, u64) = (2, 50);
 pub(super) fn failing(control: &Control, now: Millis) -> Option<Finding> {
     let observed = &control.observed;
     let (succeeded, failed) = observed.ended.within(now);
-    let last = observed.last_response.as_ref().map(pause::response);
+    let last = observed.last_response.as_ref().map(cause::response);
     (failed >= FAILED && failed > succeeded).then(|| Finding {
         place: "the tasks".to_owned(),
         what: format!(
@@ -122,7 +122,7 @@ pub(super) fn surplus(status: &Status, tasks: &Tasks) -> Option<Finding> {
     }
     let remedy = match limit {
         Limit::Response(last) => {
-            what += &format!("; {}", pause::response(last));
+            what += &format!("; {}", cause::response(last));
             cause::remedy(last).unwrap_or("the downstream accepts fewer tasks than the queue could start: act on its last response, which freshq errors counts; a higher processing.concurrency does not help")
         }
         Limit::Operator(_) => {

@@ -186,7 +186,7 @@ pub(super) fn control(
         let cause = last
             .and_then(cause::of_response)
             .map(|cause| format!("{cause}; "));
-        let last = last.map(|last| format!("; {}", pause::response(last)));
+        let last = last.map(|last| format!("; {}", cause::response(last)));
         let what = format!(
             "{}it has been open since {}; failed probes: {}{}",
             cause.unwrap_or_default(),
