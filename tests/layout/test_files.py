@@ -14,17 +14,18 @@ _ROOTS = ("lib.rs", "main.rs", "build.rs", "suite.rs")
 
 def undeclared(files: list[Path]) -> list[Path]:
     """The files that no `mod` item of their parent module declares."""
-    return [file for file in files if not _is_root(file) and not any(_declares(parent, file) for parent in files)]
+    return [file for file in files if not _is_root(file) and not _is_declared(file)]
 
 
 def _is_root(file: Path) -> bool:
     return file.name in _ROOTS or (file.parent.name == "tests" and (file.parent.parent / "Cargo.toml").exists())
 
 
-def _declares(parent: Path, file: Path) -> bool:
+def _is_declared(file: Path) -> bool:
     folder, name = (file.parent.parent, file.parent.name) if file.name == "mod.rs" else (file.parent, file.stem)
-    is_parent = parent == folder.with_suffix(".rs") or (parent.parent == folder and parent != file)
-    return is_parent and re.search(rf"^\s*(pub(\(\w+\))? )?mod {name}\b", parent.read_text(), re.MULTILINE) is not None
+    parents = [folder.with_suffix(".rs"), folder / "mod.rs", *filter(_is_root, folder.glob("*.rs"))]
+    item = re.compile(rf"^\s*(pub(\(\w+\))? )?mod {name}\b", re.MULTILINE)
+    return any(item.search(parent.read_text()) for parent in parents if parent.exists())
 
 
 def test_each_rust_file_is_part_of_a_crate() -> None:

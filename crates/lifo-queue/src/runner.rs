@@ -28,9 +28,9 @@ use crate::task::Task;
 /// A task may run more than once: after a crash, a timeout or [`Outcome::Retry`], it runs again
 /// with a higher [`Task::attempt`]. Use [`Task::idempotency_key`] as the idempotency key for its
 /// effects. A run that panics costs this task one attempt. A run that exceeds the task timeout ends
-/// as [`Outcome::Unavailable`]. Neither affects other tasks. A run that blocks its thread delays the others, so move blocking work to
-/// `tokio::task::spawn_blocking`. Shortly before the function's deadline, the run is dropped at its
-/// next await point.
+/// as [`Outcome::Unavailable`]. Neither affects other tasks. A run that blocks its thread delays
+/// the others, so move blocking work to `tokio::task::spawn_blocking`. Shortly before the
+/// function's deadline, the run is dropped at its next await point.
 #[async_trait]
 pub trait TaskRunner: Send + Sync {
     /// Runs the task and returns its outcome. Errors are also reported as outcomes.
@@ -63,10 +63,10 @@ pub enum Outcome {
         reason: String,
     },
     /// The downstream is down or can't be reached, or its response may be the task's fault, as an
-    /// HTTP status of 500. The task returns to PENDING. The attempt counts
-    /// only if another task has had a result (a success or a failure) since this task's previous
-    /// return. After five consecutive runs without a result, the circuit breaker opens: only probes
-    /// start, and no attempt counts.
+    /// HTTP status of 500. The task returns to PENDING. The attempt counts only if another task has
+    /// had a result (a success or a failure) since this task's previous return. After five
+    /// consecutive runs without a result, the circuit breaker opens: only probes start, and no
+    /// attempt counts.
     Unavailable {
         /// Stored in the task's `lastError`.
         reason: String,

@@ -1,8 +1,8 @@
 //! The topic and the dead-letter queue. Both sometimes fail, and both record all messages.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use agent_queue::call::{Assignment, OutboxEvent};
@@ -11,7 +11,7 @@ use agent_queue::name::CallId;
 use agent_queue::publish::{PublishError, Publisher};
 use async_trait::async_trait;
 use fastrand::Rng;
-use simulator::sync::lock;
+use simulator::sync;
 use tokio::time::Instant;
 
 /// The topic and the dead-letter queue of one schedule.
@@ -45,24 +45,20 @@ impl World {
     }
 
     pub(crate) fn published(&self, call: &CallId) -> Vec<Assignment> {
-        lock(&self.state)
-            .published
-            .get(call)
-            .cloned()
-            .unwrap_or_default()
+        self.lock().published.get(call).cloned().unwrap_or_default()
     }
 
     pub(crate) fn buried(&self, call: &CallId) -> u32 {
-        lock(&self.state)
-            .buried
-            .get(call)
-            .copied()
-            .unwrap_or_default()
+        self.lock().buried.get(call).copied().unwrap_or_default()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        sync::lock(&self.state)
     }
 
     fn keep(&self, event: &OutboxEvent) -> Result<(), PublishError> {
         let healthy = self.healthy.load(Ordering::Relaxed);
-        let mut state = lock(&self.state);
+        let mut state = self.lock();
         let failed = PublishError {
             call: event.call_id().to_string(),
             reason: "no answer".to_owned(),
@@ -89,7 +85,7 @@ impl World {
 #[async_trait]
 impl Publisher for World {
     async fn publish(&self, events: &[OutboxEvent]) -> Vec<Result<(), PublishError>> {
-        let pause = lock(&self.state).rng.u64(1..20);
+        let pause = self.lock().rng.u64(1..20);
         tokio::time::sleep(Duration::from_millis(pause)).await;
         events.iter().map(|event| self.keep(event)).collect()
     }

@@ -4,8 +4,9 @@
 
 use aws::error_chain;
 
+use super::runs::Ended;
 use super::{AFTER_STORE_ERROR, Turn};
-use crate::process::attempt::{Attempted, End, Why};
+use crate::process::attempt::{End, Why};
 use crate::process::health::Limits;
 use crate::process::observe::Measured;
 use crate::time::Millis;
@@ -17,7 +18,7 @@ fn rate(limits: &Limits) -> Option<f64> {
 }
 
 impl Turn<'_> {
-    pub(super) fn record(&mut self, ended: Result<Attempted, tokio::task::JoinError>) {
+    pub(super) fn record(&mut self, ended: Ended) {
         let attempted = match ended {
             Ok(attempted) => attempted,
             Err(error) => {

@@ -15,6 +15,9 @@ use crate::task::TaskId;
 use crate::time::Millis;
 use crate::trace;
 
+/// The end of an attempt, or its panic.
+pub(super) type Ended = Result<Attempted, JoinError>;
+
 pub(super) struct Runs {
     attempts: Arc<Attempts>,
     /// Tells the runs to end, because the hard stop has passed.
@@ -89,7 +92,7 @@ impl Runs {
 
     /// Returns an attempt that has ended. If there is none, the next [`Runs::changed`] waits for a
     /// slot that becomes free from now on.
-    pub(super) fn ended(&mut self) -> Option<Result<Attempted, JoinError>> {
+    pub(super) fn ended(&mut self) -> Option<Ended> {
         let ended = self.running.try_join_next();
         if ended.is_none() {
             self.freed.mark_unchanged();
@@ -98,7 +101,7 @@ impl Runs {
     }
 
     /// Waits until an attempt ends, which it returns, or until a slot becomes free.
-    pub(super) async fn changed(&mut self) -> Option<Result<Attempted, JoinError>> {
+    pub(super) async fn changed(&mut self) -> Option<Ended> {
         let ended = tokio::select! {
             biased;
             Some(ended) = self.running.join_next() => Some(ended),
@@ -108,15 +111,12 @@ impl Runs {
     }
 
     /// Waits until an attempt ends. Returns `None` if none is left.
-    pub(super) async fn next_end(&mut self) -> Option<Result<Attempted, JoinError>> {
+    pub(super) async fn next_end(&mut self) -> Option<Ended> {
         let ended = self.running.join_next().await;
         self.removed(ended)
     }
 
-    fn removed(
-        &mut self,
-        ended: Option<Result<Attempted, JoinError>>,
-    ) -> Option<Result<Attempted, JoinError>> {
+    fn removed(&mut self, ended: Option<Ended>) -> Option<Ended> {
         if let Some(Ok(attempted)) = &ended {
             self.started.remove(&attempted.task);
         }
