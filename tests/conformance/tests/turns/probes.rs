@@ -49,6 +49,24 @@ async fn tried_poison_tasks_do_not_hide_an_untried_task_pages_below() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn newest_task_starts_first_after_a_probe_from_a_deeper_page() {
+    let mut world = World::with_breaker(a_second);
+    world.settings.slots = 1;
+    let world = world.with_tasks(5).await;
+    world.put_resting(1_500);
+    world.leave(Some(JUST_OPEN), None).await;
+    let late = async {
+        while world.started().is_empty() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        world.add("late", 2_000).await;
+    };
+    let (summary, ()) = tokio::join!(world.turn(), late);
+    assert_eq!((summary.succeeded, summary.probes), (6, 1), "{summary:?}");
+    assert_eq!(world.started()[1], "late");
+}
+
+#[tokio::test(start_paused = true)]
 async fn search_for_a_probe_finds_an_empty_queue() {
     let world = World::with_breaker(|_| at_once());
     world.put_resting(1_500);
