@@ -102,7 +102,7 @@ check-packages: check-rust ## check that the tests of each Rust package compile 
 	  cargo check --locked --tests --package $$package --target $(HOST) || exit 1; done
 
 .PHONY: guards
-guards: setup mutants-copy ## break the queues' guards one at a time: a test must fail each time (about two hours) [SHARD]
+guards: setup mutants-copy ## break the queues' guards one at a time: a test must fail each time (about an hour) [SHARD]
 	CARGO_TARGET_DIR=$(CURDIR)/$(MUTANTS)/target $(BIN)/python -m tests.guards --root $(MUTANTS)/tree --target $(HOST) $(if $(SHARD),--shard $(SHARD))
 
 .PHONY: mutants

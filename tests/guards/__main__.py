@@ -24,10 +24,18 @@ from tests.guards.ingest import INGEST_GUARDS
 from tests.guards.keys import KEY_GUARDS
 
 ALL_GUARDS = GUARDS + HEALTH_GUARDS + AGENT_GUARDS + INGEST_GUARDS + KEY_GUARDS
-#: The packages whose tests compile fastest and fail most often, by folder of the changed source.
+_AGENT_QUEUE = ("--package", "agent-queue", "--package", "agents")
+_LIFO_QUEUE = ("--package", "lifo-queue", "--package", "conformance")
+#: The packages whose tests compile fastest and fail most often, and the one test binary of theirs that runs before the
+#: others, by folder of the changed source.
 NEAREST = {
-    "crates/agent-queue/": ("agent-queue", "agents"),
-    "crates/lifo-queue/": ("lifo-queue", "conformance"),
+    "crates/agent-queue/src/store/": (_AGENT_QUEUE, "stores"),
+    "crates/agent-queue/src/intake/": (_AGENT_QUEUE, "intake"),
+    "crates/agent-queue/": (_AGENT_QUEUE, "behaviour"),
+    "crates/lifo-queue/src/ingest": (_LIFO_QUEUE, "ingest"),
+    "crates/lifo-queue/src/store/": (_LIFO_QUEUE, "stores"),
+    "crates/lifo-queue/src/sweep": (_LIFO_QUEUE, "sweeps"),
+    "crates/lifo-queue/": (_LIFO_QUEUE, "turns"),
 }
 #: nextest's exit code for failed tests, which differs from that of a failed build: https://docs.rs/nextest-metadata
 _TEST_RUN_FAILED = 100
@@ -106,27 +114,24 @@ def misfits(guard: Guard, root: Path) -> list[str]:
     ]
 
 
-def nearest(guard: Guard) -> list[str]:
-    """The packages whose tests run first for this guard."""
-    return [
-        package
-        for folder, packages in NEAREST.items()
-        if guard.file.startswith(folder)
-        for package in packages
-    ]
+def nearest(guard: Guard) -> list[list[str]]:
+    """nextest's arguments for the tests that run first for this guard: each run has more tests than the one before."""
+    for folder, (packages, binary) in NEAREST.items():
+        if guard.file.startswith(folder):
+            return [[*packages, "--lib", "--test", binary], [*packages]]
+    return []
 
 
-def notice(packages: list[str], root: Path, target: str) -> tuple[bool, str]:
-    """Runs these packages' tests, then all others except the model's. Returns whether a test failed, and which one."""
+def notice(runs: list[list[str]], root: Path, target: str) -> tuple[bool, str]:
+    """Runs these tests, then all others except the model's. Returns whether a test failed, and which one."""
     # Without its guard, code can loop endlessly, so the first failed test stops all other tests.
     nextest = ["cargo", "nextest", "run", "--profile", "guards", "--max-fail", "1:immediate", "--locked"]
     nextest += ["--target", target]
-    chosen = [argument for package in packages for argument in ("--package", package)]
-    if packages:
+    for chosen in [*runs, ["--workspace", "--filterset", "not package(model)"]]:
         noticed, what = run_tests([*nextest, *chosen], root)
         if noticed:
-            return noticed, what
-    return run_tests([*nextest, "--workspace", "--filterset", "not package(model)"], root)
+            break
+    return noticed, what
 
 
 def run_tests(command: list[str], root: Path) -> tuple[bool, str]:
