@@ -77,7 +77,8 @@ $(VENV)/.installed-%: requirements-%.txt | $(BIN)/python
 	$(PIP_INSTALL) -r $<
 	@touch $@
 
-NPM_CI := npm ci --no-audit --no-fund --loglevel=error
+# Without --fetch-timeout, npm waits five minutes for a response before it asks again.
+NPM_CI := npm ci --no-audit --no-fund --loglevel=error --fetch-timeout=60000
 NPM_FILES := package.json package-lock.json tools/cdk/package.json .npmrc
 node_modules/.installed: $(NPM_FILES) | check-node
 	$(NPM_CI)

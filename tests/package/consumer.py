@@ -59,7 +59,8 @@ def installed(folder: Path, *packages: str | Path) -> App:
 
 def install(folder: Path, *packages: str | Path) -> None:
     """Installs packages into a folder, from npm's cache if possible."""
-    options = ["--no-audit", "--no-fund", "--loglevel=error", "--prefer-offline"]
+    # Without --fetch-timeout, npm waits five minutes for a response before it asks again.
+    options = ["--no-audit", "--no-fund", "--loglevel=error", "--prefer-offline", "--fetch-timeout=60000"]
     subprocess.run(["npm", "install", *options, *map(str, packages)], cwd=folder, check=True, timeout=SECONDS)
 
 
