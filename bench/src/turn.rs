@@ -13,7 +13,7 @@ use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::task::{NewTask, Retention, Task, TaskId};
 use lifo_queue::time::{Clock, SystemClock};
 use simulator::dynamodb::{TABLE, client};
-use simulator::faulty::{Fault, FaultyStore};
+use simulator::faulty::FaultyStore;
 use simulator::sync::lock;
 use simulator::topics::Topics;
 use uuid::Uuid;
@@ -57,7 +57,7 @@ async fn turn(arguments: &Arguments, address: &str) -> Result<Figures, Error> {
             if operation == "settle" {
                 counted.last_settle = Some(Instant::now());
             }
-            Fault::None
+            None
         }
     });
     let processor = Processor::new(

@@ -11,7 +11,8 @@ use lifo_queue::store::{Inserted, QueueStore};
 use lifo_queue::task::{TaskId, TaskStatus};
 use lifo_queue::time::TokioClock;
 use lifo_queue::wake::Waker;
-use simulator::faulty::{Fault, FaultyStore};
+use simulator::fault::Fault;
+use simulator::faulty::FaultyStore;
 use simulator::topics::Topics;
 
 use crate::table::{Table, table};
@@ -54,17 +55,14 @@ impl Queue {
 
     /// Returns the store, with this fault on every call to the operation.
     pub fn failing(&self, operation: &'static str, fault: Fault) -> Arc<FaultyStore> {
-        self.faulty(move |step, _| match step == operation {
-            true => fault,
-            false => Fault::None,
-        })
+        self.faulty(move |step, _| (step == operation).then_some(fault))
     }
 
     /// Returns the store, with faults from a script that receives the operation's name and the
     /// number of earlier calls to it.
     pub fn faulty(
         &self,
-        script: impl Fn(&'static str, u32) -> Fault + Send + Sync + 'static,
+        script: impl Fn(&'static str, u32) -> Option<Fault> + Send + Sync + 'static,
     ) -> Arc<FaultyStore> {
         let calls = Mutex::new(BTreeMap::<&str, u32>::new());
         Arc::new(FaultyStore::new(self.store.clone(), move |step| {

@@ -8,10 +8,11 @@
 //! # #[cfg(feature = "virtual-time")] {
 //! use std::time::Duration;
 //! use serde_json::json;
-//! use simulator::cloud::{self, Deed, FaultKind, Rates};
+//! use simulator::cloud::{self, Deed};
+//! use simulator::fault::{Fault, Rates};
 //!
 //! let report = cloud::play(7, async |builder| {
-//!     let rates = Rates::none().with(FaultKind::NotificationLost, 1.0);
+//!     let rates = Rates::none().with(Fault::NotificationLost, 1.0);
 //!     let cloud = builder
 //!         .faults(rates, Duration::from_secs(10))
 //!         .script(|_task| (Duration::from_secs(1), Deed::Succeed))
@@ -21,7 +22,7 @@
 //!     cloud.finish()
 //! });
 //! assert_eq!(report.violations, Vec::<String>::new());
-//! assert_eq!(report.census.faults[&FaultKind::NotificationLost], 1);
+//! assert_eq!(report.census.faults[&Fault::NotificationLost], 1);
 //! # }
 //! ```
 //!
@@ -29,7 +30,6 @@
 //! |---|---|
 //! | `builder` | setup of a cloud |
 //! | [`clock`] | clocks with a fixed error |
-//! | [`fault`] | kinds of faults, and their rates |
 //! | [`settings`] | the configuration, with the deployed defaults |
 //! | [`census`] | figures of a run |
 //! | `world`, `parts` | shared state of all parts, and the traits of the table and the functions |
@@ -48,7 +48,6 @@ mod chance;
 pub mod clock;
 mod embedded;
 mod expiry;
-pub mod fault;
 mod functions;
 mod ingest;
 mod invocation;
@@ -83,7 +82,6 @@ use serde_json::Value;
 
 pub use self::builder::Builder;
 pub use self::census::Census;
-pub use self::fault::{FaultKind, Rates};
 pub use self::ingest::IngestProcess;
 use self::process::{Function, Life};
 pub use self::script::{Deed, Script};

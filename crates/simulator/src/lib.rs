@@ -11,6 +11,7 @@
 //! | [`deployed`] | the default deployment settings of a queue |
 //! | [`dynamodb`] | the embedded DynamoDB, behind the real SDK client |
 //! | [`engine`] | the DynamoDB of a test, embedded or DynamoDB Local |
+//! | [`fault`] | faults, and their rates |
 //! | [`faulty`] | a store whose calls fail according to a script |
 //! | [`layered`] | an extension point between a queue and its store |
 //! | [`protocol`] | SDK connectors that compute responses with a function |
@@ -28,6 +29,7 @@ pub mod conflicts;
 pub mod deployed;
 pub mod dynamodb;
 pub mod engine;
+pub mod fault;
 pub mod faulty;
 pub mod layered;
 pub mod protocol;

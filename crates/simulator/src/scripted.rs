@@ -10,17 +10,16 @@ use aws_smithy_runtime_api::client::result::ConnectorError;
 use serde_json::Value;
 
 use crate::engine::Engine;
-use crate::faulty::Fault;
+use crate::fault::Fault;
 use crate::protocol::{self, Response};
 
-/// Decides the fault from a request's operation, such as `PutItem`, and its body.
-pub type Script = dyn Fn(&str, &Value) -> Fault + Send + Sync;
+/// Decides from a request's operation, such as `PutItem`, and its body whether it has a fault.
+pub type Script = dyn Fn(&str, &Value) -> Option<Fault> + Send + Sync;
 
-/// Creates a client for this DynamoDB, without SDK retries. `script` decides the fault of each
-/// request.
+/// Creates a client for this DynamoDB, without SDK retries. `script` decides the faults.
 pub fn client(
     engine: &Engine,
-    script: impl Fn(&str, &Value) -> Fault + Send + Sync + 'static,
+    script: impl Fn(&str, &Value) -> Option<Fault> + Send + Sync + 'static,
 ) -> Client {
     let script: Arc<Script> = Arc::new(script);
     let below = engine.connector();
@@ -36,17 +35,15 @@ async fn respond(
 ) -> Response {
     let body = request.body().bytes().unwrap_or_default();
     let body = serde_json::from_slice(body).map_err(|e| ConnectorError::user(e.into()))?;
-    let lost = || Err(ConnectorError::io("the response was lost".into()));
-    let code = match script(protocol::operation(&request), &body) {
-        Fault::None => return below.call(request).await,
-        Fault::LostRequest => return lost(),
-        Fault::LostAck => {
-            below.call(request).await?;
-            return lost();
+    let operation = protocol::operation(&request).to_owned();
+    match script(&operation, &body) {
+        None => below.call(request).await,
+        Some(fault) => {
+            let response = fault.response(&operation, 1);
+            if fault == Fault::LostAck {
+                below.call(request).await?;
+            }
+            response
         }
-        Fault::Throttled => "ThrottlingException",
-        Fault::Denied => "AccessDeniedException",
-        Fault::Invalid => "ValidationException",
-    };
-    protocol::error(400, code, "scripted")
+    }
 }

@@ -10,7 +10,6 @@ use agents::world::World;
 use agents::{agent_id, call_id, rows, store_of};
 use serde_json::Value;
 use simulator::agents::embedded::Embedded;
-use simulator::faulty::Fault;
 use simulator::scripted::client;
 
 #[tokio::test(start_paused = true)]
@@ -22,7 +21,7 @@ async fn every_read_is_strongly_consistent() {
             let read = (operation.to_owned(), body.clone());
             sent.lock().unwrap().push(read);
         }
-        Fault::None
+        None
     };
     let embedded = Embedded::start().unwrap();
     let store = Arc::new(store_of(client(embedded.engine(), record)));

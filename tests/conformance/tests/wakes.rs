@@ -7,7 +7,7 @@ use conformance::{MARKER, NOW, Queue, claim, pause};
 use lifo_queue::notify::WakeReason;
 use lifo_queue::time::Clock;
 use lifo_queue::wake::{Wake, WakeError};
-use simulator::faulty::Fault;
+use simulator::fault::Fault;
 
 conformance::on_both_stores! {
     burst_publishes_once_until_its_marker_expires,

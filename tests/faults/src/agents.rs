@@ -20,7 +20,7 @@ use fastrand::Rng;
 use simulator::agents::embedded::Embedded;
 use simulator::agents::network::Network;
 use simulator::agents::wire_store::WireStore;
-use simulator::cloud::FaultKind;
+use simulator::fault::Fault;
 
 use self::publisher::World;
 use crate::suite::Store;
@@ -38,7 +38,7 @@ pub struct Census {
     pub schedules: u64,
     pub calls: BTreeMap<&'static str, u64>,
     pub exchanges: u64,
-    pub faults: BTreeMap<FaultKind, u64>,
+    pub faults: BTreeMap<Fault, u64>,
     pub crashes: u64,
 }
 

@@ -18,7 +18,8 @@ use lifo_queue::store::memory::Record;
 use lifo_queue::task::{Task, TaskId, Ttl};
 use lifo_queue::time::Millis;
 use serde_json::{Value, json};
-use simulator::cloud::{Cloud, CloudSettings, Deed, FaultKind, Rates, WRITES};
+use simulator::cloud::{Cloud, CloudSettings, Deed, WRITES};
+use simulator::fault::{Fault, Rates};
 use tokio::time::Instant;
 
 use self::downstream::{Downstream, downstream};
@@ -111,8 +112,8 @@ impl Schedule {
         self.downstream.hang = 40;
         self.rates = self
             .rates
-            .with(FaultKind::Partition, 0.6)
-            .with(FaultKind::NotificationDuplicated, 0.5);
+            .with(Fault::Partition, 0.6)
+            .with(Fault::NotificationDuplicated, 0.5);
         self
     }
 
@@ -229,7 +230,7 @@ fn settings(rng: &mut Rng) -> CloudSettings {
 /// Draws the fault rates. Some schedules lose nothing, to check the guarantees without losses.
 /// Others have a few faults of every kind, or many faults of one kind.
 fn rates(rng: &mut Rng) -> Rates {
-    use FaultKind as F;
+    use Fault as F;
     const HARMLESS: [F; 13] = [
         F::Throttled,
         F::Unavailable,

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use simulator::cloud::{self, Builder, Census, FaultKind, Report};
+use simulator::cloud::{self, Builder, Census, Report};
+use simulator::fault::Fault;
 use simulator::seeds::Seeds;
 
 use crate::schedule::Schedule;
@@ -63,7 +64,7 @@ pub fn replay(seeds: impl IntoIterator<Item = u64>, store: Store) {
 
 /// Runs every seed in a range, or the seeds that [`Seeds`] selects instead, and prints the figures.
 #[allow(clippy::print_stdout, reason = "the figures are the tests' output")]
-pub fn run(seeds: Range<u64>, store: Store, endings: &[&str], faults: &[FaultKind]) {
+pub fn run(seeds: Range<u64>, store: Store, endings: &[&str], faults: &[Fault]) {
     let Seeds { range, usual } = Seeds::of(seeds);
     let alone = range.end - range.start == 1;
     let mut census = Census::default();

@@ -1,21 +1,21 @@
 //! Fault schedules on the embedded DynamoDB, through the real SDK client with its own retries.
 
 use faults::suite::{Store, replay, run};
-use simulator::cloud::FaultKind;
+use simulator::fault::Fault;
 
 /// Schedules per test. The tests run in parallel.
 const SEEDS: u64 = 50;
 
 /// Faults that the SDK must have encountered.
-const FAULTS: [FaultKind; 8] = [
-    FaultKind::Throttled,
-    FaultKind::Unavailable,
-    FaultKind::TransactionConflict,
-    FaultKind::LostAck,
-    FaultKind::LateWrite,
-    FaultKind::Latency,
-    FaultKind::PartialBatch,
-    FaultKind::StaleIndex,
+const FAULTS: [Fault; 8] = [
+    Fault::Throttled,
+    Fault::Unavailable,
+    Fault::TransactionConflict,
+    Fault::LostAck,
+    Fault::LateWrite,
+    Fault::Latency,
+    Fault::PartialBatch,
+    Fault::StaleIndex,
 ];
 
 fn part(number: u64) {

@@ -1,17 +1,23 @@
 //! Fault schedules on the in-memory store. A failing seed can be replayed exactly.
 
 use faults::suite::{ENDINGS, Store, play, replay, run};
-use simulator::cloud::FaultKind;
+use simulator::fault::Fault;
 
 /// Schedules per test. The tests run in parallel.
 const SEEDS: u64 = 500;
 
 fn part(number: u64) {
-    use FaultKind::{DeadlinePassed, LostRequest, PartialBatch};
+    use Fault::{DeadlinePassed, Denied, Invalid, LostRequest, PartialBatch};
     // The in-memory table has no partial batches, a process without the table loses all requests,
     // and functions reach their deadline so rarely that one part of the seeds may have no such case.
-    let mut kinds = FaultKind::ALL.to_vec();
-    kinds.retain(|kind| !matches!(kind, PartialBatch | LostRequest | DeadlinePassed));
+    // Only scripts reject requests.
+    let mut kinds = Fault::ALL.to_vec();
+    kinds.retain(|kind| {
+        !matches!(
+            kind,
+            PartialBatch | LostRequest | DeadlinePassed | Denied | Invalid
+        )
+    });
     // Lost leases are so rare that one part may have none. A test of whole turns always has one.
     let endings: Vec<&str> = ENDINGS
         .into_iter()

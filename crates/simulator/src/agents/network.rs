@@ -11,22 +11,22 @@ use agent_queue::transaction::Key;
 use fastrand::Rng;
 use tokio::sync::{RwLock, RwLockWriteGuard};
 
-use crate::cloud::FaultKind;
 use crate::conflicts::{Access, Held};
+use crate::fault::Fault;
 use crate::sync::lock;
 
 /// The faults of an exchange. A late request is executed up to 20 seconds late.
-pub const FAULTS: [FaultKind; 6] = [
-    FaultKind::Throttled,
-    FaultKind::Unavailable,
-    FaultKind::LostRequest,
-    FaultKind::LostAck,
-    FaultKind::LateWrite,
-    FaultKind::TransactionConflict,
+pub const FAULTS: [Fault; 6] = [
+    Fault::Throttled,
+    Fault::Unavailable,
+    Fault::LostRequest,
+    Fault::LostAck,
+    Fault::LateWrite,
+    Fault::TransactionConflict,
 ];
 
 /// The faults that are drawn at random. Conflicts are caused by concurrent transactions.
-const DRAWN: &[FaultKind] = FAULTS.split_at(5).0;
+const DRAWN: &[Fault] = FAULTS.split_at(5).0;
 
 /// Client timeout: maximum time to wait for a response.
 const SILENCE: Duration = Duration::from_secs(2);
@@ -44,7 +44,7 @@ struct State {
     direct: bool,
     /// Number of exchanges per thousand for which a fault is drawn.
     rate: u32,
-    faults: BTreeMap<FaultKind, u64>,
+    faults: BTreeMap<Fault, u64>,
     exchanges: u64,
     trace: Vec<String>,
 }
@@ -85,7 +85,7 @@ impl Network {
     }
 
     /// Returns the number of exchanges per fault and the total number of exchanges.
-    pub fn figures(&self) -> (BTreeMap<FaultKind, u64>, u64) {
+    pub fn figures(&self) -> (BTreeMap<Fault, u64>, u64) {
         let state = lock(&self.state);
         (state.faults.clone(), state.exchanges)
     }
@@ -98,27 +98,27 @@ impl Network {
     /// Sends a request that changes these items, if any, and waits for its response.
     ///
     /// # Errors
-    /// The [`FaultKind`] of the exchange. The caller does not learn whether the request was executed.
+    /// The [`Fault`] of the exchange. The caller does not learn whether the request was executed.
     pub async fn exchange<T: Send + 'static>(
         self: &Arc<Self>,
         what: String,
         items: Vec<Key>,
         apply: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, FaultKind> {
+    ) -> Result<T, Fault> {
         if lock(&self.state).direct {
             return Ok(apply());
         }
         let (fault, pauses) = self.draw(&what, !items.is_empty());
         tokio::time::sleep(pauses[0]).await;
         match fault {
-            Some(FaultKind::LostRequest) => {
+            Some(Fault::LostRequest) => {
                 tokio::time::sleep(SILENCE).await;
-                return Err(FaultKind::LostRequest);
+                return Err(Fault::LostRequest);
             }
-            Some(fault @ (FaultKind::Throttled | FaultKind::Unavailable)) => return Err(fault),
+            Some(fault @ (Fault::Throttled | Fault::Unavailable)) => return Err(fault),
             _ => {}
         }
-        let late = fault == Some(FaultKind::LateWrite);
+        let late = fault == Some(Fault::LateWrite);
         let network = self.clone();
         // Use a separate task, because the request is executed even if its sender crashes.
         let served = tokio::spawn(async move {
@@ -127,18 +127,18 @@ impl Network {
             }
             network.serve(what, items, pauses[1], apply).await
         });
-        if matches!(fault, Some(FaultKind::LateWrite | FaultKind::LostAck)) {
+        if matches!(fault, Some(Fault::LateWrite | Fault::LostAck)) {
             tokio::time::sleep(SILENCE).await;
-            return Err(fault.unwrap_or(FaultKind::LostAck));
+            return Err(fault.unwrap_or(Fault::LostAck));
         }
-        let response = served.await.map_err(|_| FaultKind::LostAck)?;
+        let response = served.await.map_err(|_| Fault::LostAck)?;
         tokio::time::sleep(pauses[2]).await;
         response
     }
 
     /// Draws the fault of an exchange and four durations: request latency, execution, response
     /// latency and the delay of a late request.
-    fn draw(&self, what: &str, writes: bool) -> (Option<FaultKind>, [Duration; 4]) {
+    fn draw(&self, what: &str, writes: bool) -> (Option<Fault>, [Duration; 4]) {
         let mut state = lock(&self.state);
         state.exchanges += 1;
         let befalls = state.rng.u32(0..1_000) < state.rate;
@@ -151,8 +151,7 @@ impl Network {
             pause(0..20_000_000),
         ];
         // Skip late reads, because they have no effect.
-        let fault =
-            Some(drawn).filter(|fault| befalls && (writes || *fault != FaultKind::LateWrite));
+        let fault = Some(drawn).filter(|fault| befalls && (writes || *fault != Fault::LateWrite));
         if let Some(fault) = fault {
             *state.faults.entry(fault).or_default() += 1;
         }
@@ -166,16 +165,13 @@ impl Network {
         items: Vec<Key>,
         work: Duration,
         apply: impl FnOnce() -> T,
-    ) -> Result<T, FaultKind> {
+    ) -> Result<T, Fault> {
         let writes = !items.is_empty();
         let Ok(_held) = self.held.take(Access::Transaction, items, || false) else {
             let mut state = lock(&self.state);
-            *state
-                .faults
-                .entry(FaultKind::TransactionConflict)
-                .or_default() += 1;
+            *state.faults.entry(Fault::TransactionConflict).or_default() += 1;
             state.trace.push(format!("{what}: conflict"));
-            return Err(FaultKind::TransactionConflict);
+            return Err(Fault::TransactionConflict);
         };
         if writes {
             tokio::time::sleep(work).await;

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use futures::FutureExt;
 
 use super::network::Network;
-use crate::cloud::FaultKind;
+use crate::fault::Fault;
 use crate::layered::agents::{About, AgentCall, Layer};
 use crate::layered::{self, Layered};
 
@@ -52,9 +52,9 @@ impl Layer for Wire {
         match response {
             Ok(Some(response)) => response,
             // Unreachable, because the in-memory store never waits.
-            Ok(None) => Err(FaultKind::LostAck.error(operation)),
+            Ok(None) => Err(Fault::LostAck.error(operation)),
             Err(fault) => match layered::answer(Committed::Conflict) {
-                Some(conflict) if fault == FaultKind::TransactionConflict => Ok(conflict),
+                Some(conflict) if fault == Fault::TransactionConflict => Ok(conflict),
                 _ => Err(fault.error(operation)),
             },
         }

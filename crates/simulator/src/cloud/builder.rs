@@ -10,7 +10,6 @@ use lifo_queue::time::TokioClock;
 
 use super::chance::Chance;
 use super::embedded::Embedded;
-use super::fault::Rates;
 use super::functions::Deployed;
 use super::invocation::Event;
 use super::memory::InMemory;
@@ -22,6 +21,7 @@ use super::stream;
 use super::world::{Actor, Backend, World};
 use super::{BEGIN, Cloud, expiry, watch};
 use crate::dynamodb::NotStarted;
+use crate::fault::Rates;
 use crate::sync::pause;
 
 pub struct Builder {

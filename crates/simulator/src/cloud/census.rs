@@ -5,7 +5,7 @@ use std::fmt;
 
 use lifo_queue::process::TurnSummary;
 
-use super::fault::FaultKind;
+use crate::fault::Fault;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Census {
@@ -22,7 +22,7 @@ pub struct Census {
     /// Number of turns by [`Exit`](lifo_queue::process::Exit), in its `Debug` format. Turns of
     /// crashed processes are not counted.
     pub turns: BTreeMap<String, u64>,
-    pub faults: BTreeMap<FaultKind, u64>,
+    pub faults: BTreeMap<Fault, u64>,
     /// Number of faults that met a task before its start or its settlement, while other runs went on.
     pub slots: BTreeMap<&'static str, u64>,
     /// Number of tasks by final state: `SUCCESS`, `FAILURE`, `shed`, `cancelled` or `none`.
@@ -32,7 +32,7 @@ pub struct Census {
 }
 
 impl Census {
-    pub(crate) fn fault(&mut self, kind: FaultKind) {
+    pub(crate) fn fault(&mut self, kind: Fault) {
         *self.faults.entry(kind).or_default() += 1;
     }
 

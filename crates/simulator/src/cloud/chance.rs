@@ -6,7 +6,7 @@ use std::time::Duration;
 use lifo_queue::time::Millis;
 
 use super::census::Census;
-use super::fault::{FaultKind, Rates};
+use crate::fault::{Fault, Rates};
 use crate::sync::lock;
 
 pub(crate) struct Chance {
@@ -28,14 +28,14 @@ impl Chance {
     }
 
     /// Draws each of these kinds in turn. Returns and counts the first fault that occurs, if any.
-    pub(crate) fn befalls(&self, kinds: &[FaultKind], now: Millis) -> Option<FaultKind> {
+    pub(crate) fn befalls(&self, kinds: &[Fault], now: Millis) -> Option<Fault> {
         let kind = kinds.iter().copied().find(|kind| self.draw(*kind, now))?;
         self.count(kind);
         Some(kind)
     }
 
     /// Draws whether a fault of this kind occurs, without counting it.
-    pub(crate) fn draw(&self, kind: FaultKind, now: Millis) -> bool {
+    pub(crate) fn draw(&self, kind: Fault, now: Millis) -> bool {
         let rate = self.rates.of(kind);
         rate > 0.0 && now < self.until && lock(&self.rng).f64() < rate
     }
@@ -52,7 +52,7 @@ impl Chance {
         lock(&self.rng).u32(0..end.max(1))
     }
 
-    pub(crate) fn count(&self, kind: FaultKind) {
+    pub(crate) fn count(&self, kind: Fault) {
         lock(&self.census).fault(kind);
     }
 }

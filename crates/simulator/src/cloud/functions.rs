@@ -9,13 +9,13 @@ use lifo_queue::process::{Exit, FailedTurn, Invocation, Processor, TurnSummary};
 use lifo_queue::sweep::Sweeper;
 use lifo_queue::wake::Waker;
 
-use super::fault::FaultKind;
 use super::invocation::{Ended, Event};
 use super::process::{Function, Life, Process};
 use super::runner::ProcessRunner;
 use super::topic::ProcessTopics;
 use super::world::{Actor, Functions, World};
 use crate::deployed;
+use crate::fault::Fault;
 use crate::sync::lock;
 
 /// The product's functions.
@@ -49,11 +49,11 @@ async fn invoke(world: &Arc<World>, function: Function, event: &Event) -> Ended 
         () = process.died() => Ended::Died,
         ended = work => ended,
         () = tokio::time::sleep(timeout) => {
-            world.chance.count(FaultKind::DeadlinePassed);
+            world.chance.count(Fault::DeadlinePassed);
             Ended::Died
         }
         () = tokio::time::sleep(process.kill_after.unwrap_or(timeout)) => {
-            world.chance.count(FaultKind::KilledAtRandom);
+            world.chance.count(Fault::KilledAtRandom);
             Ended::Died
         }
     };

@@ -10,10 +10,10 @@ use lifo_queue::store::memory::MemoryStore;
 use tokio::time::Instant;
 
 use super::Cloud;
-use super::fault::FaultKind;
 use super::process::{Function, Life};
 use super::world::Actor;
 use crate::admission::SharedMeter;
+use crate::fault::Fault;
 
 /// Time for writing a batch and for reporting the result.
 const WRITES: Duration = Duration::from_secs(25);
@@ -78,7 +78,7 @@ impl IngestProcess {
             () = process.died() => None,
             report = work => Some(report),
             () = tokio::time::sleep(dies_in) => {
-                world.chance.count(FaultKind::KilledAtRandom);
+                world.chance.count(Fault::KilledAtRandom);
                 process.end(Life::Died);
                 None
             }

@@ -30,10 +30,10 @@ use self::trace::{Trace, What};
 use self::turns::{Marks, Seen};
 pub(crate) use self::waiting::Due;
 use self::waiting::Waiting;
-use super::fault::FaultKind;
 use super::invocation::Ended;
 use super::process::{Function, Process};
 use super::settings::CloudSettings;
+use crate::fault::Fault;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunEnd {
@@ -107,7 +107,7 @@ impl Ledger {
         now: Millis,
         process: &Process,
         operation: &'static str,
-        fault: Option<FaultKind>,
+        fault: Option<Fault>,
     ) {
         self.steps += 1;
         if let Some(fault) = fault {
@@ -117,7 +117,7 @@ impl Ledger {
             .push(now, process.id, What::Called(operation, fault));
     }
 
-    pub(crate) fn killed(&mut self, now: Millis, process: &Process, at: &str, kind: FaultKind) {
+    pub(crate) fn killed(&mut self, now: Millis, process: &Process, at: &str, kind: Fault) {
         self.slots_met(process, at, kind);
         self.note(now, process.id, format!("killed at {at}"));
     }

@@ -6,10 +6,10 @@ use futures::FutureExt;
 use lifo_queue::store::StoreError;
 use lifo_queue::store::memory::MemoryStore;
 
-use super::fault::FaultKind;
 use super::table::{self, Subject};
 use super::wire::{READS, WRITES, exchange};
 use super::world::{Actor, World};
+use crate::fault::Fault;
 use crate::layered::tasks::TaskCall;
 
 /// Polls a call of the in-memory store once, because the store never waits.
@@ -17,7 +17,7 @@ pub(crate) fn at_once<T>(
     call: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, StoreError> {
     call.now_or_never()
-        .unwrap_or_else(|| Err(FaultKind::LostAck.error("memory")))
+        .unwrap_or_else(|| Err(Fault::LostAck.error("memory")))
 }
 
 /// Makes a call over the simulated network.

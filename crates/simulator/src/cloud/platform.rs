@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::fault::FaultKind;
 use super::invocation::{Ended, Event};
 use super::process::Function;
 use super::settings::AsyncSettings;
 use super::world::World;
+use crate::fault::Fault;
 use crate::sync::{lock, pause};
 
 /// Initial and maximum delay of a throttled event. The delay doubles with each retry
@@ -28,7 +28,7 @@ pub(crate) fn submit(world: &Arc<World>, function: Function, event: Event) {
     let world = world.clone();
     tokio::spawn(async move {
         if !settle(&world, function, &event).await {
-            world.chance.count(FaultKind::EventDiscarded);
+            world.chance.count(Fault::EventDiscarded);
             let text = format!("{} for {function:?} is discarded", event.message_id);
             lock(&world.ledger).setback(world.now(), text);
         }
@@ -49,7 +49,7 @@ async fn settle(world: &Arc<World>, function: Function, event: &Event) -> bool {
         }
         let running = world.platform.running(function);
         if settings.concurrency.is_some_and(|limit| running >= limit) {
-            world.chance.count(FaultKind::EventThrottled);
+            world.chance.count(Fault::EventThrottled);
             pause(throttled).await;
             throttled = (2 * throttled).min(THROTTLED.1);
             continue;
@@ -62,7 +62,7 @@ async fn settle(world: &Arc<World>, function: Function, event: &Event) -> bool {
             return false;
         }
         failures += 1;
-        world.chance.count(FaultKind::EventRetried);
+        world.chance.count(Fault::EventRetried);
         pause(Duration::from_secs(60 * u64::from(failures))).await;
     }
 }

@@ -4,10 +4,10 @@ use async_trait::async_trait;
 use lifo_queue::runner::{Outcome, TaskRunner};
 use lifo_queue::task::{Task, TaskId};
 
-use super::fault::FaultKind;
 use super::ledger::RunEnd;
 use super::script::Deed;
 use super::world::Actor;
+use crate::fault::Fault;
 use crate::sync::{lock, pause};
 
 pub(crate) struct ProcessRunner(pub(crate) Actor);
@@ -54,7 +54,7 @@ impl TaskRunner for ProcessRunner {
             Deed::Reject => Outcome::Rejecting { reason: reason() },
             Deed::Hang => std::future::pending().await,
             Deed::Kill => {
-                process.die_of(world, "run", FaultKind::KilledByTask).await;
+                process.die_of(world, "run", Fault::KilledByTask).await;
                 std::future::pending().await
             }
             Deed::Panic => {

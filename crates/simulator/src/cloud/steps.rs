@@ -7,9 +7,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::clock::SkewedClock;
-use super::fault::FaultKind;
 use super::process::{Function, Life, Process, When};
 use super::world::{Actor, World};
+use crate::fault::Fault;
 use crate::sync::lock;
 
 impl Actor {
@@ -27,15 +27,15 @@ impl Process {
         let now = world.now();
         let faulty = function != Function::Operator;
         let befalls = |kind| faulty && world.chance.draw(kind, now);
-        let kill_at = befalls(FaultKind::KilledAtCall).then(|| {
+        let kill_at = befalls(Fault::KilledAtCall).then(|| {
             let when = [When::Before, When::During, When::After];
             let call = 1 + world.chance.below(1 + world.chance.below(60));
             (call, when[world.chance.below(3) as usize])
         });
         let (chance, seconds) = (&world.chance, Duration::from_secs);
         let kill_after =
-            befalls(FaultKind::KilledAtRandom).then(|| chance.between(Duration::ZERO, seconds(60)));
-        let cut_off = befalls(FaultKind::Partition).then(|| {
+            befalls(Fault::KilledAtRandom).then(|| chance.between(Duration::ZERO, seconds(60)));
+        let cut_off = befalls(Fault::Partition).then(|| {
             // Cut the process off early, or shortly before its timeout, when it has to finish.
             let timeout = world.settings.process_tasks.timeout;
             let late = |before: u64| timeout.saturating_sub(seconds(before));
@@ -88,11 +88,11 @@ impl Process {
     }
 
     async fn die(&self, world: &World, at: &'static str) {
-        self.die_of(world, at, FaultKind::KilledAtCall).await;
+        self.die_of(world, at, Fault::KilledAtCall).await;
     }
 
     /// Kills the process and never returns.
-    pub(crate) async fn die_of(&self, world: &World, at: &'static str, kind: FaultKind) {
+    pub(crate) async fn die_of(&self, world: &World, at: &'static str, kind: Fault) {
         world.chance.count(kind);
         lock(&world.ledger).killed(world.now(), self, at, kind);
         self.end(Life::Died);
@@ -124,7 +124,7 @@ fn draw_skew(world: &World) -> i64 {
     let ahead = world.chance.between(Duration::ZERO, 2 * skew);
     let ahead_ms = i64::try_from(ahead.as_millis()).unwrap_or(0) - most;
     if ahead_ms.abs() > 500 {
-        world.chance.count(FaultKind::ClockSkew);
+        world.chance.count(Fault::ClockSkew);
     }
     ahead_ms
 }

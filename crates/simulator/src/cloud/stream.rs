@@ -10,11 +10,11 @@ use lifo_queue::schema::RESERVED_PREFIX;
 use lifo_queue::store::memory::Record;
 use lifo_queue::task::{TaskId, TaskStatus};
 
-use super::fault::FaultKind;
 use super::invocation::{Ended, Event};
 use super::parts::Insert;
 use super::process::Function;
 use super::world::World;
+use crate::fault::Fault;
 use crate::sync::{lock, pause};
 
 /// Maximum wait before a shard is read. Lambda polls a shard four times per second.
@@ -37,13 +37,13 @@ pub(crate) fn record(world: &World, id: &TaskId, before: Option<&Record>, after:
         return;
     }
     let now = world.now();
-    let late = world
-        .chance
-        .befalls(&[FaultKind::StreamDelayed], now)
-        .map_or(Duration::from_millis(20), |_| {
+    let late = world.chance.befalls(&[Fault::StreamDelayed], now).map_or(
+        Duration::from_millis(20),
+        |_| {
             let seconds = Duration::from_secs;
             world.chance.between(seconds(1), seconds(20))
-        });
+        },
+    );
     let shard = id.as_str().bytes().map(usize::from).sum::<usize>() % stream.shards.len();
     stream.unread.fetch_add(1, Ordering::Relaxed);
     let shard = &stream.shards[shard];
@@ -113,7 +113,7 @@ async fn deliver(world: &Arc<World>, batch: Vec<Insert>) {
         }
         if part.len() > 1 {
             // Bisecting a batch does not count as a retry.
-            world.chance.count(FaultKind::BatchBisected);
+            world.chance.count(Fault::BatchBisected);
             let second = part.split_off(part.len() / 2);
             parts.push((second, failures));
             parts.push((part, failures));
@@ -136,7 +136,7 @@ async fn invoke(world: &Arc<World>, batch: &[Insert]) -> bool {
     };
     let trigger = || world.functions.invoke(world, Function::Trigger, &event);
     let mut well = trigger().await;
-    let kinds = [FaultKind::BatchRepeated];
+    let kinds = [Fault::BatchRepeated];
     let repeated = world.chance.befalls(&kinds, world.now());
     if well == Ended::Returned && repeated.is_some() {
         well = trigger().await;
@@ -146,7 +146,7 @@ async fn invoke(world: &Arc<World>, batch: &[Insert]) -> bool {
 
 fn discard(world: &World, records: usize) {
     if records > 0 {
-        world.chance.count(FaultKind::RecordsDiscarded);
+        world.chance.count(Fault::RecordsDiscarded);
         lock(&world.ledger).setback(world.now(), "records of the stream were skipped");
     }
 }

@@ -7,10 +7,10 @@ use lifo_queue::store::memory::Record;
 use lifo_queue::task::TaskId;
 use lifo_queue::time::Millis;
 
-use super::fault::FaultKind;
 use super::process::Process;
 use super::stream;
 use super::world::World;
+use crate::fault::Fault;
 use crate::layered::tasks::About;
 use crate::sync::lock;
 
@@ -135,9 +135,9 @@ pub(crate) fn shows_at(world: &World, id: &TaskId) -> Option<Millis> {
 
 fn index_lag(world: &World, now: Millis) -> Duration {
     let settings = &world.settings;
-    let kinds = [FaultKind::StaleBeyondLag, FaultKind::StaleIndex];
+    let kinds = [Fault::StaleBeyondLag, Fault::StaleIndex];
     let (from, to) = match world.chance.befalls(&kinds, now) {
-        Some(FaultKind::StaleBeyondLag) => {
+        Some(Fault::StaleBeyondLag) => {
             lock(&world.ledger).setback(now, "the index lags beyond what is configured");
             (settings.process.index_lag, settings.long_lag)
         }

@@ -7,19 +7,19 @@ use std::time::Duration;
 use async_trait::async_trait;
 use lifo_queue::notify::{Notification, Notifier, NotifyError};
 
-use super::fault::FaultKind;
 use super::invocation::Event;
 use super::platform;
 use super::process::{Function, Process};
 use super::world::{Actor, World};
+use crate::fault::Fault;
 use crate::sync::{lock, pause};
 
-const PUBLISH: [FaultKind; 2] = [FaultKind::PublishRejected, FaultKind::PublishUnanswered];
+const PUBLISH: [Fault; 2] = [Fault::PublishRejected, Fault::PublishUnanswered];
 
-const DELIVERY: [FaultKind; 3] = [
-    FaultKind::NotificationLost,
-    FaultKind::NotificationDuplicated,
-    FaultKind::NotificationDelayed,
+const DELIVERY: [Fault; 3] = [
+    Fault::NotificationLost,
+    Fault::NotificationDuplicated,
+    Fault::NotificationDelayed,
 ];
 
 /// Both topics, through which a process publishes.
@@ -50,14 +50,14 @@ impl ProcessTopics {
         let now = world.now();
         let faulty = process.function != Function::Operator;
         let fault = match process.is_cut_off(now) {
-            true => Some(FaultKind::PublishRejected),
+            true => Some(Fault::PublishRejected),
             false if faulty => world.chance.befalls(&PUBLISH, now),
             false => None,
         };
         lock(&world.ledger).called(now, process, operation, fault);
         let (near, far) = (Duration::from_millis(2), Duration::from_millis(15));
         pause(world.chance.between(near, far)).await;
-        if fault != Some(FaultKind::PublishRejected) {
+        if fault != Some(Fault::PublishRejected) {
             send(world, process, subscriber, notification);
         }
         process.sent(world, call, operation).await;
@@ -94,10 +94,10 @@ pub(crate) fn send(
     let millis = Duration::from_millis;
     let usual = world.chance.between(millis(5), millis(60));
     match world.chance.befalls(&DELIVERY, now) {
-        Some(FaultKind::NotificationLost) => {
+        Some(Fault::NotificationLost) => {
             lock(&world.ledger).setback(now, format!("{} is lost", event.message_id));
         }
-        Some(FaultKind::NotificationDuplicated) => {
+        Some(Fault::NotificationDuplicated) => {
             let later = world.chance.between(Duration::ZERO, seconds(40));
             deliver(world, subscriber, event.clone(), number, usual + later);
             deliver(world, subscriber, event, number, usual);
@@ -118,7 +118,7 @@ fn deliver(world: &Arc<World>, subscriber: Function, event: Event, number: u64, 
         let topic = usize::from(subscriber == Function::Trigger);
         let newest = world.topics.delivered[topic].fetch_max(number, Ordering::Relaxed);
         if newest > number {
-            world.chance.count(FaultKind::NotificationReordered);
+            world.chance.count(Fault::NotificationReordered);
         }
         platform::submit(&world, subscriber, event);
         world.topics.in_flight.fetch_sub(1, Ordering::Relaxed);

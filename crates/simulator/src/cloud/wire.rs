@@ -6,48 +6,44 @@ use std::time::Duration;
 use lifo_queue::time::Millis;
 use tokio::sync::oneshot;
 
-use super::fault::FaultKind;
 use super::process::{Function, Process};
 use super::settings::PATIENCE;
 use super::world::{Actor, World};
+use crate::fault::Fault;
 use crate::sync::{lock, pause};
 
 /// Minimum and maximum latency of a call in one direction.
 const ONE_WAY: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(8));
 
-pub(crate) const READS: &[FaultKind] = &[
-    FaultKind::Throttled,
-    FaultKind::Unavailable,
-    FaultKind::LostAck,
-    FaultKind::Latency,
+pub(crate) const READS: &[Fault] = &[
+    Fault::Throttled,
+    Fault::Unavailable,
+    Fault::LostAck,
+    Fault::Latency,
 ];
 /// The faults of a write.
-pub const WRITES: &[FaultKind] = &[
-    FaultKind::Throttled,
-    FaultKind::Unavailable,
-    FaultKind::TransactionConflict,
-    FaultKind::LostAck,
-    FaultKind::LateWrite,
-    FaultKind::Latency,
+pub const WRITES: &[Fault] = &[
+    Fault::Throttled,
+    Fault::Unavailable,
+    Fault::TransactionConflict,
+    Fault::LostAck,
+    Fault::LateWrite,
+    Fault::Latency,
 ];
 
 /// Faults of a batch write, which has no conditions. A retry after a lost response would overwrite
 /// later changes. Therefore, no response to a batch is lost here, and callers that write tasks in
 /// batches must not lose responses.
-pub(crate) const BATCHES: &[FaultKind] = &[
-    FaultKind::Throttled,
-    FaultKind::Unavailable,
-    FaultKind::Latency,
-];
+pub(crate) const BATCHES: &[Fault] = &[Fault::Throttled, Fault::Unavailable, Fault::Latency];
 
 /// Sends one call of a process to the table, which executes `apply`. The error is the fault that
 /// the caller sees.
 pub(crate) async fn exchange<T: Send + 'static>(
     Actor { world, process }: &Actor,
     operation: &'static str,
-    kinds: &[FaultKind],
+    kinds: &[Fault],
     apply: impl FnOnce(&World) -> T + Send + 'static,
-) -> Result<T, FaultKind> {
+) -> Result<T, Fault> {
     let call = process.enter(world, operation).await;
     let now = world.now();
     let fault = fault(world, process, kinds, now);
@@ -57,18 +53,18 @@ pub(crate) async fn exchange<T: Send + 'static>(
         _ => (one_way(world), one_way(world)),
     };
     match fault {
-        Some(FaultKind::Partition) => (out, back) = (PATIENCE, Duration::ZERO),
-        Some(FaultKind::Latency) => {
+        Some(Fault::Partition) => (out, back) = (PATIENCE, Duration::ZERO),
+        Some(Fault::Latency) => {
             let longest = Duration::from_millis(1_400);
             out += world.chance.between(Duration::from_millis(100), longest);
             back += world.chance.between(Duration::from_millis(100), longest);
         }
-        Some(FaultKind::LateWrite) => {
+        Some(Fault::LateWrite) => {
             out = world.chance.between(PATIENCE, 4 * PATIENCE);
         }
         _ => {}
     }
-    use FaultKind::{Partition, Throttled, TransactionConflict, Unavailable};
+    use Fault::{Partition, Throttled, TransactionConflict, Unavailable};
     if let Some(fault @ (Throttled | TransactionConflict | Unavailable | Partition)) = fault {
         pause(out + back).await;
         process.leave(world, call, operation).await;
@@ -80,8 +76,8 @@ pub(crate) async fn exchange<T: Send + 'static>(
     let response = tokio::time::timeout(PATIENCE, response).await;
     process.leave(world, call, operation).await;
     match response {
-        Ok(Ok(response)) if fault != Some(FaultKind::LostAck) => Ok(response),
-        _ => Err(FaultKind::LostAck),
+        Ok(Ok(response)) if fault != Some(Fault::LostAck) => Ok(response),
+        _ => Err(Fault::LostAck),
     }
 }
 
@@ -104,13 +100,13 @@ fn send<T: Send + 'static>(
     response
 }
 
-fn fault(world: &World, process: &Process, kinds: &[FaultKind], now: Millis) -> Option<FaultKind> {
+fn fault(world: &World, process: &Process, kinds: &[Fault], now: Millis) -> Option<Fault> {
     if process.function == Function::Operator {
         return None;
     }
     if process.is_cut_off(now) {
-        world.chance.count(FaultKind::Partition);
-        return Some(FaultKind::Partition);
+        world.chance.count(Fault::Partition);
+        return Some(Fault::Partition);
     }
     world.chance.befalls(kinds, now)
 }

@@ -11,7 +11,8 @@ use lifo_queue::shed::ShedCounter;
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::store::{AdmissionStore, ControlStore, Counts, Mark, QueueStore, TaskStore};
-use simulator::faulty::{Fault, FaultyStore};
+use simulator::fault::Fault;
+use simulator::faulty::FaultyStore;
 
 use super::world::*;
 
@@ -187,10 +188,7 @@ async fn created_and_shed_tasks_add_up_to_all_tasks_despite_partial_failures() {
         let (share, mut faults) = (rng.u32(1..60), rng.fork());
         let faults = std::sync::Mutex::new(move || faults.u32(0..100) < share);
         let failing = FaultyStore::failing_inserts(store.clone(), move |_| {
-            match (faults.lock().unwrap())() {
-                true => Fault::Throttled,
-                false => Fault::None,
-            }
+            (faults.lock().unwrap())().then_some(Fault::Throttled)
         });
         let ingest = admitting(Arc::new(failing), store.clone(), &queues);
         let mut batch = messages(100, "[{},{},{}]");

@@ -9,7 +9,8 @@ use lifo_queue::ingest::{Delivery, Ingest};
 use lifo_queue::store::dynamodb::DynamoStore;
 use lifo_queue::task::NewTask;
 use simulator::dynamodb::TABLE;
-use simulator::faulty::{Fault, FaultyStore};
+use simulator::fault::Fault;
+use simulator::faulty::FaultyStore;
 use simulator::protocol;
 use tokio::time::{Instant, sleep};
 
@@ -25,10 +26,7 @@ fn throttled(
     let log = tried.clone();
     let store = FaultyStore::failing_inserts(memory(), move |task: &NewTask| {
         log.lock().unwrap().push(task.id.to_string());
-        match throttles(task.id.as_str(), started.elapsed()) {
-            true => Fault::Throttled,
-            false => Fault::None,
-        }
+        throttles(task.id.as_str(), started.elapsed()).then_some(Fault::Throttled)
     });
     (ingest(Arc::new(store), queues), tried)
 }
@@ -122,7 +120,7 @@ async fn old_messages_are_written_again_a_second_after_the_last_throttled_write(
 #[tokio::test(start_paused = true)]
 async fn other_failures_keep_their_shorter_backoff() {
     let queues = Arc::<Queues>::default();
-    let store = FaultyStore::failing_inserts(memory(), |_| Fault::Denied);
+    let store = FaultyStore::failing_inserts(memory(), |_| Some(Fault::Denied));
     let report = work(&ingest(Arc::new(store), &queues), &[old("denied")]).await;
     assert_eq!((report.returned.len(), report.postponed), (1, 0));
     assert!(queues.postponed.lock().unwrap()[0].by <= Duration::from_secs(4));

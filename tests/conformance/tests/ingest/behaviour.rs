@@ -9,7 +9,8 @@ use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::task::TaskId;
 use lifo_queue::time::Millis;
 use serde_json::json;
-use simulator::faulty::{Fault, FaultyStore};
+use simulator::fault::Fault;
+use simulator::faulty::FaultyStore;
 use tokio::time::Instant;
 
 use super::world::{Queues, SETTINGS, ingest, message, work};
@@ -46,11 +47,9 @@ async fn invalid_message_goes_to_the_dead_letter_queue_and_blocks_no_other() {
 /// The original text has a number that the parsed task would not have.
 #[tokio::test(start_paused = true)]
 async fn task_that_the_store_rejects_is_dead_lettered_as_it_was_sent() {
-    let store =
-        FaultyStore::failing_inserts(memory(), |task| match task.payload == Some(json!(2)) {
-            true => Fault::Invalid,
-            false => Fault::None,
-        });
+    let store = FaultyStore::failing_inserts(memory(), |task| {
+        (task.payload == Some(json!(2))).then_some(Fault::Invalid)
+    });
     let queues = Arc::<Queues>::default();
     let one = r#"{"payload":  2, "ttlSeconds": 3600.0}"#;
     let batch = [
@@ -131,7 +130,9 @@ async fn message_is_redelivered_if_the_shed_queue_rejects_its_task() {
 #[tokio::test(start_paused = true)]
 async fn redelivery_backoff_grows_with_each_receive() {
     let queues = Arc::<Queues>::default();
-    let store = Arc::new(FaultyStore::failing_inserts(memory(), |_| Fault::Denied));
+    let store = Arc::new(FaultyStore::failing_inserts(memory(), |_| {
+        Some(Fault::Denied)
+    }));
     let batch = [1, 3, 40].map(|receives| Delivery {
         receives,
         ..message(&format!("m{receives}"), "{}")
@@ -160,8 +161,8 @@ async fn hanging_dead_letter_queue_does_not_delay_the_report() {
 async fn write_without_a_response_is_retried_only_until_the_deadline() {
     let (queues, started) = (Arc::<Queues>::default(), Instant::now());
     let store = FaultyStore::failing_inserts(memory(), |task| match task.id.as_str() {
-        "lost" => Fault::LostRequest,
-        _ => Fault::None,
+        "lost" => Some(Fault::LostRequest),
+        _ => None,
     });
     let batch = [message("lost", "{}"), message("good", "{}")];
     let report = work(&ingest(Arc::new(store), &queues), &batch).await;
@@ -183,7 +184,7 @@ async fn the_newest_messages_are_written_first() {
     let log = written.clone();
     let store = Arc::new(FaultyStore::failing_inserts(memory(), move |task| {
         log.lock().unwrap().push(task.created);
-        Fault::None
+        None
     }));
     let batch: Vec<_> = [5, 90, 30, 60]
         .iter()

@@ -10,7 +10,8 @@ use lifo_queue::ingest::{Delivery, Ingest, IngestReport};
 use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::store::{QueueStore, StoreError};
 use lifo_queue::task::NewTask;
-use simulator::faulty::{Fault, FaultyStore};
+use simulator::fault::Fault;
+use simulator::faulty::FaultyStore;
 use simulator::layered::Layered;
 use simulator::layered::tasks::{Layer, TaskCall};
 use tokio::time::Instant;
@@ -166,8 +167,8 @@ async fn rounds_end_before_the_deadline() {
 async fn failed_messages_of_a_round_are_postponed_and_not_deleted() {
     let queues = Arc::<Queues>::default();
     let store = FaultyStore::failing_inserts(memory(), |task: &NewTask| match task.id.as_str() {
-        "late3" => Fault::Throttled,
-        _ => Fault::None,
+        "late3" => Some(Fault::Throttled),
+        _ => None,
     });
     let ingest = ingest(Arc::new(store), &queues);
     queues.visible.lock().unwrap().extend(all_late(5));

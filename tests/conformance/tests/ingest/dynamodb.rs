@@ -12,7 +12,7 @@ use lifo_queue::store::dynamodb::DynamoStore;
 use serde_json::{Value, json};
 use simulator::dynamodb::TABLE;
 use simulator::engine::Engine;
-use simulator::faulty::Fault;
+use simulator::fault::Fault;
 use simulator::scripted::client;
 use tokio::time::Instant;
 
@@ -21,7 +21,7 @@ use super::world::{Queues, SETTINGS, Still, message};
 fn ingest(
     dynamo: &Engine,
     queues: &Arc<Queues>,
-    script: impl Fn(&str, &Value) -> Fault + Send + Sync + 'static,
+    script: impl Fn(&str, &Value) -> Option<Fault> + Send + Sync + 'static,
 ) -> Ingest {
     let store = DynamoStore::new(client(dynamo, script), TABLE);
     let shed = ShedCounter::new(None);
@@ -72,9 +72,9 @@ async fn throttled_writes_and_lost_responses_are_repeated_and_create_once() {
     let (calls, lost) = (AtomicU32::new(0), AtomicU32::new(0));
     // Two in five writes are throttled. Of the rest, one in seven loses its response.
     let script = move |_: &str, _: &Value| match calls.fetch_add(1, Ordering::Relaxed) % 5 {
-        1 | 3 => Fault::Throttled,
-        _ if lost.fetch_add(1, Ordering::Relaxed) % 7 == 0 => Fault::LostAck,
-        _ => Fault::None,
+        1 | 3 => Some(Fault::Throttled),
+        _ if lost.fetch_add(1, Ordering::Relaxed) % 7 == 0 => Some(Fault::LostAck),
+        _ => None,
     };
     let ingest = ingest(&dynamo, &queues, script);
     let (mut left, mut written, mut postponed) = (batch(200), 0, 0);
@@ -95,10 +95,7 @@ async fn throttled_writes_and_lost_responses_are_repeated_and_create_once() {
 #[tokio::test]
 async fn only_throttled_messages_are_redelivered() {
     let (dynamo, queues) = (database(), Arc::<Queues>::default());
-    let throttles = |_: &str, body: &Value| match id(body).ends_with('7') {
-        true => Fault::Throttled,
-        false => Fault::None,
-    };
+    let throttles = |_: &str, body: &Value| id(body).ends_with('7').then_some(Fault::Throttled);
     let ingest = ingest(&dynamo, &queues, throttles);
     let report = work(&ingest, &batch(100), Duration::from_secs(3)).await;
     let returned: BTreeSet<_> = report.returned.into_iter().collect();

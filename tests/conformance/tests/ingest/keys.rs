@@ -8,7 +8,8 @@ use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::task::TaskId;
 use lifo_queue::time::SystemClock;
 use serde_json::json;
-use simulator::faulty::{Fault, FaultyStore};
+use simulator::fault::Fault;
+use simulator::faulty::FaultyStore;
 
 use super::world::{Queues, ingest, message, work};
 
@@ -108,8 +109,8 @@ async fn rejected_state_does_not_supersede_a_valid_older_one() {
 async fn states_of_a_key_are_retryable_if_dynamodb_does_not_respond_for_the_newest() {
     let store = Arc::new(MemoryStore::new());
     let script = |task: &lifo_queue::task::NewTask| match task.payload == Some(json!(1)) {
-        true => Fault::Throttled,
-        false => Fault::Invalid,
+        true => Some(Fault::Throttled),
+        false => Some(Fault::Invalid),
     };
     let failing = FaultyStore::failing_inserts(store, script);
     let settings = simulator::deployed::INGEST.create;

@@ -10,7 +10,8 @@ use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::task::NewTask;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use simulator::faulty::{Fault, FaultyStore};
+use simulator::fault::Fault;
+use simulator::faulty::FaultyStore;
 
 use super::world::{Queues, ingest, message, work};
 
@@ -104,13 +105,13 @@ fn store(batch: &[Sent], lifted: Arc<AtomicBool>, inner: Arc<MemoryStore>) -> Fa
         *tried += 1;
         let plan = plans[task.id.as_str()];
         match (plan, *tried) {
-            (Plan::Invalid, _) => Fault::Invalid,
-            _ if lifted.load(Ordering::Relaxed) => Fault::None,
-            (Plan::Stutters, 1 | 2) => Fault::LostRequest,
-            (Plan::Lost, 1) => Fault::LostAck,
-            (Plan::Throttled, _) => Fault::Throttled,
-            (Plan::Denied, _) => Fault::Denied,
-            _ => Fault::None,
+            (Plan::Invalid, _) => Some(Fault::Invalid),
+            _ if lifted.load(Ordering::Relaxed) => None,
+            (Plan::Stutters, 1 | 2) => Some(Fault::LostRequest),
+            (Plan::Lost, 1) => Some(Fault::LostAck),
+            (Plan::Throttled, _) => Some(Fault::Throttled),
+            (Plan::Denied, _) => Some(Fault::Denied),
+            _ => None,
         }
     })
 }

@@ -14,7 +14,7 @@ use lifo_queue::store::{Cancelled, Seen, Written};
 use lifo_queue::task::{TaskId, TaskStatus};
 use lifo_queue::time::Clock;
 use lifo_queue::wake::Wake;
-use simulator::faulty::Fault;
+use simulator::fault::Fault;
 
 use self::world::{HOUR, exactly, with_failed};
 

@@ -9,7 +9,7 @@ use lifo_queue::store::Redriven;
 use lifo_queue::task::{TaskId, TaskStatus, Ttl};
 use lifo_queue::time::Clock;
 use lifo_queue::wake::Wake;
-use simulator::faulty::Fault;
+use simulator::fault::Fault;
 
 use super::world::{HOUR, with_failed};
 
@@ -78,7 +78,7 @@ async fn task_that_changes_between_index_read_and_redrive_is_counted_as_lost() {
             record.status = TaskStatus::Success;
             store.put(id, record);
         }
-        Fault::None
+        None
     });
     let report = queue.operator_on(racing).redrive_all(HOUR).await;
     let report = report.unwrap();
@@ -89,8 +89,8 @@ async fn task_that_changes_between_index_read_and_redrive_is_counted_as_lost() {
 async fn task_that_cannot_be_changed_does_not_block_changes_to_others() {
     let queue = with_failed(&numbered(40)).await;
     let third_fails = queue.faulty(|operation, before| match (operation, before) {
-        ("redrive" | "purge", 2) => Fault::Invalid,
-        _ => Fault::None,
+        ("redrive" | "purge", 2) => Some(Fault::Invalid),
+        _ => None,
     });
     let operator = queue.operator_on(third_fails);
     let redriven = operator.redrive_all(HOUR).await.unwrap();
@@ -113,13 +113,9 @@ async fn interrupted_redrive_wakes_the_queue_for_its_redriven_tasks() {
     let ids = numbered(1_500);
     for (step, nth, least) in [("pending_page", 2, 1_000), ("redrive", 700, 600)] {
         let queue = with_failed(&ids).await;
-        let broken =
-            queue.faulty(
-                move |operation, before| match operation == step && before + 1 == nth {
-                    true => Fault::LostRequest,
-                    false => Fault::None,
-                },
-            );
+        let broken = queue.faulty(move |operation, before| {
+            (operation == step && before + 1 == nth).then_some(Fault::LostRequest)
+        });
         let redriven = queue.operator_on(broken).redrive_all(HOUR).await;
         assert!(
             matches!(redriven, Err(OperateError::Store(_))),

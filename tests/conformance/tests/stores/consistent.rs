@@ -9,7 +9,6 @@ use lifo_queue::store::{ControlStore, GroupStore, OperatorStore, Redrive, Seen, 
 use lifo_queue::task::TaskId;
 use serde_json::Value;
 use simulator::dynamodb::TABLE;
-use simulator::faulty::Fault;
 use simulator::scripted::client;
 
 /// A store with the failed task `t`, and the requests that it has sent.
@@ -19,7 +18,7 @@ async fn recorded() -> (DynamoStore, Arc<Mutex<Vec<(String, Value)>>>) {
     let record = move |operation: &str, body: &Value| {
         let request = (operation.to_owned(), body.clone());
         sent.lock().unwrap().push(request);
-        Fault::None
+        None
     };
     let store = DynamoStore::new(client(&database(), record), TABLE);
     store.insert(&new_task("t", 0)).await.unwrap();

@@ -15,7 +15,6 @@ use lifo_queue::time::Millis;
 use serde_json::Value;
 use simulator::dynamodb::TABLE;
 use simulator::engine::Engine;
-use simulator::faulty::Fault;
 use simulator::scripted::client;
 use tokio::runtime::Handle;
 use tokio::task::block_in_place;
@@ -53,7 +52,7 @@ async fn redrive(dynamo: &Engine, changes: i64) -> Result<Redriven, StoreError> 
                 make_older(&table, NOW.0 - n);
             }
         }
-        Fault::None
+        None
     };
     let redrive = Redrive {
         task: TaskId::from_stored("k"),

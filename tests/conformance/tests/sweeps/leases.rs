@@ -7,7 +7,7 @@ use lifo_queue::notify::WakeReason;
 use lifo_queue::store::Written;
 use lifo_queue::task::{Place, TaskStatus, Ttl};
 use lifo_queue::time::Clock;
-use simulator::faulty::Fault;
+use simulator::fault::Fault;
 
 use super::world::{LEASE, SETTINGS, World};
 
@@ -125,8 +125,8 @@ async fn failed_reclaim_does_not_end_the_sweep() {
     for fault in [Fault::Throttled, Fault::Invalid, Fault::Denied] {
         let world = World::start().with_stranded(5).await;
         let store = world.faulty(move |step, before| match (step, before) {
-            ("reclaim", 0 | 2) => fault,
-            _ => Fault::None,
+            ("reclaim", 0 | 2) => Some(fault),
+            _ => None,
         });
         let report = world.sweep_on(store).await.unwrap();
         assert_eq!((report.returned, report.errors), (3, 2), "{report:?}");

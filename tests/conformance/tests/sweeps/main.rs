@@ -16,7 +16,7 @@ use lifo_queue::store::Written;
 use lifo_queue::sweep::SweepReport;
 use lifo_queue::task::{GroupName, TaskId};
 use lifo_queue::time::Clock;
-use simulator::faulty::Fault;
+use simulator::fault::Fault;
 use uuid::Uuid;
 
 use self::world::World;

@@ -12,7 +12,7 @@ use lifo_queue::process::{BreakerSettings, Exit, LONGEST_PROBE, RateLimit};
 use lifo_queue::runner::Outcome;
 use lifo_queue::task::{Task, TaskStatus};
 use lifo_queue::time::{Clock, Millis, TokioClock};
-use simulator::faulty::Fault;
+use simulator::fault::Fault;
 
 use super::world::*;
 
@@ -202,8 +202,8 @@ async fn probe_whose_take_fails_is_followed_by_the_next() {
     let world = World::breaking(20, outage(2 * SECOND)).await;
     world.leave(Some(JUST_OPEN), None).await;
     let store = world.faulty(|operation, before| match (operation, before) {
-        ("take", 0..8) => Fault::LostRequest,
-        _ => Fault::None,
+        ("take", 0..8) => Some(Fault::LostRequest),
+        _ => None,
     });
     let summary = world.turn_on(store).await.unwrap();
     assert_eq!(summary.succeeded, 20, "{summary:?}");

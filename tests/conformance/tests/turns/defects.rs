@@ -14,7 +14,6 @@ use lifo_queue::task::{TaskId, TaskStatus, Ttl};
 use lifo_queue::time::Clock;
 use lifo_queue::wake::Wake;
 use serde_json::json;
-use simulator::faulty::Fault;
 
 use super::world::*;
 
@@ -163,7 +162,7 @@ async fn defect_10_lost_races_as_errors() {
         if operation == "take" {
             store.put(TaskId::from_stored("t0000"), gone.clone());
         }
-        Fault::None
+        None
     });
     let summary = world.turn_on(rival).await.unwrap();
     assert_eq!((summary.lost_races, summary.store_errors), (1, 0));

@@ -9,7 +9,7 @@ use lifo_queue::runner::Outcome;
 use lifo_queue::task::TaskStatus;
 use lifo_queue::time::{Clock, Millis};
 use lifo_queue::wake::Wake;
-use simulator::faulty::Fault;
+use simulator::fault::Fault;
 
 use super::world::*;
 
@@ -147,8 +147,8 @@ async fn turn_continues_after_two_failed_queries_and_ends_after_three() {
         let world = World::of(5, |_| at_once()).await;
         let shaky = world.faulty(move |operation, before| match operation {
             // A fourth query would succeed.
-            "pending_page" if before < fails => Fault::LostRequest,
-            _ => Fault::None,
+            "pending_page" if before < fails => Some(Fault::LostRequest),
+            _ => None,
         });
         let ended = world.turn_on(shaky).await;
         assert_eq!(ended.is_err(), ends, "after {fails}");

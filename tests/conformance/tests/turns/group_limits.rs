@@ -14,7 +14,7 @@ use lifo_queue::store::Written;
 use lifo_queue::store::memory::Record;
 use lifo_queue::task::{GroupName, Task, TaskId, TaskStatus, Ttl};
 use lifo_queue::time::Clock;
-use simulator::faulty::Fault;
+use simulator::fault::Fault;
 use uuid::Uuid;
 
 use super::world::*;
@@ -307,8 +307,8 @@ async fn task_that_must_run_alone_in_a_closed_group_reserves_no_gap() {
 async fn queue_without_groups_does_not_read_the_groups_item() {
     let world = World::of(20, |_| at_once()).await;
     let store = world.faulty(|step, _| match step {
-        "groups" | "save_groups" => Fault::Denied,
-        _ => Fault::None,
+        "groups" | "save_groups" => Some(Fault::Denied),
+        _ => None,
     });
     let summary = world.turn_on(store).await.unwrap();
     assert_eq!((summary.succeeded, summary.store_errors), (20, 0));

@@ -10,7 +10,7 @@ use lifo_queue::runner::Outcome;
 use lifo_queue::store::QueueStore;
 use lifo_queue::task::TaskStatus;
 use lifo_queue::time::{Clock, Millis, TokioClock};
-use simulator::faulty::Fault;
+use simulator::fault::Fault;
 
 use super::world::*;
 
@@ -27,12 +27,9 @@ conformance::on_both_stores! {
 
 fn throttled(world: &World, operation: &'static str, until: Millis) -> Arc<dyn QueueStore> {
     let clock = world.clock.clone();
-    world.faulty(
-        move |step, _| match step == operation && clock.now() < until {
-            true => Fault::Throttled,
-            false => Fault::None,
-        },
-    )
+    world.faulty(move |step, _| {
+        (step == operation && clock.now() < until).then_some(Fault::Throttled)
+    })
 }
 
 async fn a_settlement_is_retried_while_the_lease_lasts() {
@@ -80,8 +77,8 @@ async fn task_whose_lease_is_too_short_is_returned_unstarted() {
     world.settings.clock_skew = Duration::ZERO;
     let world = world.with_tasks(1).await;
     let store = world.faulty(|step, before| match (step, before) {
-        ("take", 0..4) => Fault::LostAck,
-        _ => Fault::None,
+        ("take", 0..4) => Some(Fault::LostAck),
+        _ => None,
     });
     let summary = world.turn_on(store).await.unwrap();
     assert_eq!(

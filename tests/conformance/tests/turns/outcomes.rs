@@ -8,7 +8,7 @@ use conformance::NOW;
 use lifo_queue::runner::Outcome;
 use lifo_queue::task::{Task, TaskStatus, Ttl};
 use lifo_queue::time::{Clock, Millis, TokioClock};
-use simulator::faulty::Fault;
+use simulator::fault::Fault;
 
 use super::world::*;
 
@@ -117,9 +117,9 @@ async fn lost_acknowledgements_cause_no_second_run() {
     // A take is tried up to five times, and a settlement until the lease ends. With four lost
     // acknowledgements in total, no take fails permanently.
     let flaky = world.faulty(|operation, before| match (operation, before % 3) {
-        ("take", 2) if before < 12 => Fault::LostAck,
-        ("settle", 2) => Fault::LostAck,
-        _ => Fault::None,
+        ("take", 2) if before < 12 => Some(Fault::LostAck),
+        ("settle", 2) => Some(Fault::LostAck),
+        _ => None,
     });
     let summary = world.turn_on(flaky).await.unwrap();
     assert_eq!(

@@ -9,7 +9,8 @@ use lifo_queue::store::{Order, Seen};
 use lifo_queue::task::{TaskId, TaskStatus, Ttl};
 use lifo_queue::time::Millis;
 use serde_json::json;
-use simulator::cloud::{BEGIN, Cloud, CloudSettings, Rates};
+use simulator::cloud::{BEGIN, Cloud, CloudSettings};
+use simulator::fault::Rates;
 
 use super::{Burst, MOST, Schedule};
 

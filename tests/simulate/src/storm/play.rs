@@ -14,7 +14,8 @@ use lifo_queue::time::{Millis, TokioClock};
 use simulator::admission::SharedMeter;
 use simulator::cloud::{self, BEGIN, Builder, Cloud, Deed};
 use simulator::deployed::INGEST;
-use simulator::faulty::{Fault, FaultyStore};
+use simulator::fault::Fault;
+use simulator::faulty::FaultyStore;
 use simulator::sync::lock;
 use tokio::task::LocalSet;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -243,8 +244,8 @@ fn ingest(
     let partition = partition.clone();
     let table: Arc<dyn QueueStore> = cloud.operator();
     let store = FaultyStore::failing_inserts(table, move |_| match partition.take(false) {
-        true => Fault::None,
-        false => Fault::Throttled,
+        true => None,
+        false => Some(Fault::Throttled),
     });
     let mut settings = *INGEST;
     settings.create.default_ttl = load.expiry;

@@ -1,7 +1,8 @@
 //! Tests the content of the pages, and the changes that they make.
 
 use lifo_queue::control::{Author, Pause};
-use simulator::faulty::{Fault, FaultyStore};
+use simulator::fault::Fault;
+use simulator::faulty::FaultyStore;
 
 use super::*;
 use crate::verbs::{Fake, open_breaker};
@@ -295,7 +296,7 @@ async fn open_pages_share_a_sample_and_changes_refresh_it() {
 #[tokio::test]
 async fn console_shows_table_errors() {
     let store = Arc::<MemoryStore>::default();
-    let broken = FaultyStore::new(store.clone(), |_| Fault::LostRequest);
+    let broken = FaultyStore::new(store.clone(), |_| Some(Fault::LostRequest));
     let world = World::serve(store, site(Arc::new(broken), true)).await;
     let says = "The last sample failed: DynamoDB request failed";
     world.page("", &[says]).await;

@@ -9,7 +9,8 @@ use lifo_queue::store::memory::{MemoryStore, Record};
 use lifo_queue::store::{ControlStore, OperatorStore};
 use lifo_queue::task::{TaskId, Ttl};
 use lifo_queue::time::{EpochSeconds, Millis};
-use simulator::faulty::{Fault, FaultyStore};
+use simulator::fault::Fault;
+use simulator::faulty::FaultyStore;
 use simulator::texts::has;
 use uuid::Uuid;
 
@@ -211,10 +212,7 @@ async fn tasks_created_in_seconds_do_not_hide_the_other_findings() {
 async fn failed_read_omits_only_the_checks_that_need_it() {
     let failing = |read: &'static str| {
         let store = Arc::<MemoryStore>::default();
-        let script = move |step| match step == read {
-            true => Fault::Denied,
-            false => Fault::None,
-        };
+        let script = move |step| (step == read).then_some(Fault::Denied);
         Queue {
             deployed: Some(Arc::new(Fake::healthy())),
             ..Queue::on(Arc::new(FaultyStore::new(store, script)), NOW)

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use lifo_queue::task::Ttl;
 use serde_json::json;
-use simulator::faulty::{Fault, FaultyStore};
+use simulator::fault::Fault;
+use simulator::faulty::FaultyStore;
 
 use super::*;
 
@@ -31,7 +32,7 @@ fn failing(world: &World, step: &'static str, nth: u32, fault: Fault) -> Arc<dyn
     let calls = AtomicU32::new(0);
     Arc::new(FaultyStore::new(world.store.clone(), move |operation| {
         let is_it = operation == step && calls.fetch_add(1, Ordering::SeqCst) + 1 == nth;
-        if is_it { fault } else { Fault::None }
+        is_it.then_some(fault)
     }))
 }
 

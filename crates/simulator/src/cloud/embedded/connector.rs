@@ -9,11 +9,11 @@ use lifo_queue::task::TaskId;
 use serde_json::{Value, json};
 
 use super::Databases;
-use crate::cloud::fault::FaultKind;
 use crate::cloud::table::{self, Subject};
 use crate::cloud::wire::{BATCHES, READS, WRITES, exchange};
 use crate::cloud::world::{Actor, World};
 use crate::dynamodb::{TABLE, dispatch};
+use crate::fault::Fault;
 use crate::protocol::{self, Response, respond};
 
 #[derive(Clone)]
@@ -34,7 +34,7 @@ impl Connector {
         let body = String::from_utf8_lossy(body).into_owned();
         let Self { by, databases } = self;
         let world = &by.world;
-        let kinds = [FaultKind::PartialBatch];
+        let kinds = [Fault::PartialBatch];
         let partial = || world.chance.befalls(&kinds, world.now());
         let (body, left) = match operation == "BatchWriteItem" && partial().is_some() {
             true => halve(&body),

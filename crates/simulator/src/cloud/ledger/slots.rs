@@ -7,7 +7,7 @@ use lifo_queue::process::RUNS_TO_OPEN;
 use lifo_queue::task::TaskId;
 
 use super::{Ledger, Process};
-use crate::cloud::fault::FaultKind;
+use crate::fault::Fault;
 
 #[derive(Debug, Default)]
 pub(super) struct Slots {
@@ -44,13 +44,11 @@ impl Slots {
 
 impl Ledger {
     /// Counts a fault of a take while runs fill the slots of the process.
-    pub(super) fn slots_met(&mut self, process: &Process, operation: &str, fault: FaultKind) {
+    pub(super) fn slots_met(&mut self, process: &Process, operation: &str, fault: Fault) {
         let runs = self.runs.iter().filter(|run| run.process == process.id);
         let full = runs.count() >= usize::from(self.settings.process.slots);
         match (operation, fault) {
-            ("take", FaultKind::LostAck) if full => {
-                self.slots.count("take ahead without a response")
-            }
+            ("take", Fault::LostAck) if full => self.slots.count("take ahead without a response"),
             ("take", _) if full => self.slots.count("rejected take ahead"),
             _ => {}
         }

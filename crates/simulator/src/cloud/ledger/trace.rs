@@ -9,8 +9,8 @@ use lifo_queue::task::{TaskId, TaskStatus};
 use lifo_queue::time::Millis;
 use uuid::Uuid;
 
-use crate::cloud::fault::FaultKind;
 use crate::cloud::ledger::RunEnd;
+use crate::fault::Fault;
 
 #[derive(Debug, Default)]
 pub(super) struct Trace {
@@ -20,7 +20,7 @@ pub(super) struct Trace {
 #[derive(Debug)]
 pub(super) enum What {
     Note(String),
-    Called(&'static str, Option<FaultKind>),
+    Called(&'static str, Option<Fault>),
     Task(TaskId, Option<Glimpse>),
     Control(Box<Control>),
     Run(TaskId, u32),
