@@ -44,8 +44,8 @@ struct Overload {
 #[allow(clippy::print_stdout, reason = "the figures are what is asked for")]
 fn main() -> Result<(), Box<dyn Error>> {
     let began = Instant::now();
-    write("slots.json", &slots::cases()?)?;
-    write("health.json", &health::scenes()?)?;
+    write("slots.json", &slots::cases())?;
+    write("health.json", &health::scenes())?;
     if std::env::var("FRESHQ_SCENE").is_ok() {
         return Ok(());
     }

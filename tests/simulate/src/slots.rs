@@ -14,7 +14,7 @@ use lifo_queue::store::memory::MemoryStore;
 use lifo_queue::store::{QueueStore, StoreError, TaskStore};
 use lifo_queue::task::{NewTask, Task, TaskId};
 use lifo_queue::time::TokioClock;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use simulator::cloud::BEGIN;
 use simulator::layered::Layered;
 use simulator::layered::tasks::{Layer, TaskCall};
@@ -25,9 +25,6 @@ use uuid::Uuid;
 
 use crate::figures::rounded;
 use crate::{parallel, queue};
-
-/// Shares before a slot was free from the end of its run on, by case.
-const BEFORE: &str = include_str!("slots/before.json");
 
 const SLOTS: [u16; 3] = [1, 10, 50];
 const RUNS_MS: [u64; 3] = [20, 100, 400];
@@ -41,34 +38,21 @@ const MEASURED: (Duration, Duration) = (Duration::from_secs(1), Duration::from_s
 #[derive(Serialize)]
 pub(crate) struct Slots {
     /// Figures by `<slots>-<run ms>-<store ms>`.
-    cases: BTreeMap<String, Compared>,
+    cases: BTreeMap<String, Case>,
 }
 
 #[derive(Serialize)]
-struct Compared {
-    before: Option<f64>,
-    after: f64,
-    #[serde(flatten)]
-    cost: Cost,
-}
-
-#[derive(Serialize)]
-struct Cost {
+struct Case {
+    /// Share of the slots' time in which they run tasks.
+    busy: f64,
     /// Requests to the store per ended task.
     calls_per_task: f64,
     /// Share of the takes whose task was returned before its run.
     unstarted: f64,
 }
 
-#[derive(Deserialize)]
-struct Before(BTreeMap<String, f64>);
-
 /// Simulates every case.
-///
-/// # Errors
-/// The figures of the earlier core can't be read.
-pub(crate) fn cases() -> Result<Slots, serde_json::Error> {
-    let Before(before) = serde_json::from_str(BEFORE)?;
+pub(crate) fn cases() -> Slots {
     let mut cells = Vec::new();
     for slots in SLOTS {
         for run in RUNS_MS {
@@ -77,22 +61,16 @@ pub(crate) fn cases() -> Result<Slots, serde_json::Error> {
     }
     let cases = parallel::map(cells, |(slots, run, store)| {
         let name = format!("{slots}-{run}-{store}");
-        let (after, cost) = play(
+        let case = play(
             slots,
             Duration::from_millis(run),
             Duration::from_millis(store),
         );
-        let before = before.get(&name).copied();
-        let compared = Compared {
-            before,
-            after,
-            cost,
-        };
-        (name, compared)
+        (name, case)
     });
-    Ok(Slots {
+    Slots {
         cases: cases.into_iter().collect(),
-    })
+    }
 }
 
 /// A store whose requests take this long.
@@ -146,8 +124,8 @@ impl TaskRunner for Runs {
     }
 }
 
-/// Returns the share of the slots' time in which they run tasks of a backlog.
-fn play(slots: u16, run: Duration, latency: Duration) -> (f64, Cost) {
+/// Runs a turn on a backlog.
+fn play(slots: u16, run: Duration, latency: Duration) -> Case {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -158,7 +136,7 @@ fn play(slots: u16, run: Duration, latency: Duration) -> (f64, Cost) {
     }
 }
 
-async fn turn(slots: u16, run: Duration, latency: Duration) -> (f64, Cost) {
+async fn turn(slots: u16, run: Duration, latency: Duration) -> Case {
     let store = Arc::new(MemoryStore::new());
     let backlog = f64::from(slots) * (TURN.as_secs_f64() + 2.0) / run.as_secs_f64();
     for number in 0..backlog as u64 {
@@ -203,11 +181,11 @@ async fn turn(slots: u16, run: Duration, latency: Duration) -> (f64, Cost) {
     let (from, until) = MEASURED;
     let all = f64::from(slots) * (until - from).as_micros() as f64;
     let number = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
-    let cost = Cost {
+    Case {
+        busy: rounded(number(&measured) / all),
         calls_per_task: rounded(number(&calls) / ended),
         unstarted: rounded(number(&returns) / ended),
-    };
-    (rounded(number(&measured) / all), cost)
+    }
 }
 
 fn task(number: u64) -> NewTask {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lifo_queue::task::TaskStatus;
 use lifo_queue::time::Millis;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::json;
 use simulator::cloud::{self, BEGIN, Cloud, Deed};
 use simulator::sync::lock;
@@ -22,7 +22,7 @@ const LOOK: Duration = Duration::from_millis(100);
 const FRESH: Duration = Duration::from_secs(15);
 
 /// What a scene cost.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct Measured {
     /// Number of tasks created.
     sent: usize,
