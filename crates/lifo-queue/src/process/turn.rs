@@ -16,7 +16,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use uuid::Uuid;
 
-use self::alone::Gap;
+use self::alone::AloneWindow;
 use self::gate::Gate;
 use self::probe::Search;
 use self::runs::Runs;
@@ -66,7 +66,7 @@ pub(super) struct Turn<'a> {
     summary: TurnSummary,
     observations: Observations,
     free_time: FreeTime,
-    gap: Gap,
+    alone: AloneWindow,
     /// The search for a probe; `None` if no search is in progress.
     search: Option<Search>,
     /// Time since which the passes have found the queue empty.
@@ -147,7 +147,7 @@ impl<'a> Turn<'a> {
             summary: TurnSummary::default(),
             observations,
             free_time: FreeTime::new(now),
-            gap: Gap::new(&settings, now, hard_stop),
+            alone: AloneWindow::new(&settings, now, hard_stop),
             search: None,
             empty_since: None,
             returned: false,
@@ -184,7 +184,7 @@ impl<'a> Turn<'a> {
                     }
                     continue;
                 }
-                Gate::Alone => match self.fill_gap(now).await {
+                Gate::Alone => match self.start_alone(now).await {
                     Some(end) => return end,
                     None => continue,
                 },
@@ -227,12 +227,12 @@ impl<'a> Turn<'a> {
             self.selector.restart();
         }
         let settings = self.processor.settings;
-        let (runs, gap) = (!self.runs.is_empty(), &mut self.gap);
+        let (runs, window) = (!self.runs.is_empty(), &mut self.alone);
         let downstream = self.downstream.lock();
         self.selector.next(now, &downstream.gates(now), |task| {
             let passed_over = runs && settings.must_run_alone(task);
             if passed_over {
-                gap.want();
+                window.need();
             }
             !passed_over
         })
@@ -242,7 +242,7 @@ impl<'a> Turn<'a> {
     fn start_attempt(&mut self, task: Candidate, ahead: bool, now: Millis) {
         let alone = self.processor.settings.must_run_alone(&task);
         if alone {
-            self.gap.started(now);
+            self.alone.started(now);
         }
         self.rate.used();
         let is_probe = self.downstream.lock().attempt_started(&task.id, now);
@@ -262,7 +262,7 @@ impl<'a> Turn<'a> {
             true => self.stop_taking,
             false => self.last_start,
         };
-        let last_start = self.gap.end().max(Some(regular));
+        let last_start = self.alone.end().max(Some(regular));
         let wake = [last_start, self.heartbeat.limited_until(now)];
         let until = wake.into_iter().flatten().fold(until, Ord::min);
         let pause = until.since(now);

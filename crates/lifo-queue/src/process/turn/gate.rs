@@ -32,9 +32,9 @@ impl Turn<'_> {
             LeaseState::Expired => return Gate::End(TurnEnd::TimeUp),
         }
         self.update_groups();
-        let kept = self.gap.is_kept(now);
+        let reserved = self.alone.is_reserved(now);
         let goes_on = now < self.last_start && self.runs.has_old(now);
-        if now >= self.stop_taking && !kept && !goes_on {
+        if now >= self.stop_taking && !reserved && !goes_on {
             return Gate::End(TurnEnd::TimeUp);
         }
         if !self.limit(now) {
@@ -55,7 +55,7 @@ impl Turn<'_> {
         };
         let settling = unsettled.saturating_sub(held);
         let is_behind = settling > usize::from(self.processor.settings.slots);
-        if self.runs.is_alone() || (kept && unsettled > 0) || is_behind {
+        if self.runs.is_alone() || (reserved && unsettled > 0) || is_behind {
             return Gate::Wait(Millis::MAX);
         }
         if is_open {
@@ -64,11 +64,11 @@ impl Turn<'_> {
         }
         let gate = match start {
             Start::Wait(until) => {
-                let ahead = ahead.filter(|_| !kept && now < self.stop_taking);
+                let ahead = ahead.filter(|_| !reserved && now < self.stop_taking);
                 return self.ahead(ahead, until, now);
             }
             Start::Probe => Gate::Probe,
-            Start::Any if kept => Gate::Alone,
+            Start::Any if reserved => Gate::Alone,
             Start::Any => Gate::Open,
         };
         self.nothing_ahead = false;
