@@ -10,14 +10,6 @@ export function retainedOnceUsed(policy: RemovalPolicy): RemovalPolicy {
   return policy === RemovalPolicy.RETAIN ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : policy;
 }
 
-/**
- * Returns the removal policy of a table. With deletion protection, a rollback of its creation also retains the table,
- * because a rejected deletion would make the rollback fail. The generated name never conflicts with later deployments.
- */
-function tableRetention(policy: RemovalPolicy, deletionProtection: boolean): RemovalPolicy {
-  return deletionProtection ? policy : retainedOnceUsed(policy);
-}
-
 /** Settings that protect a table's data. */
 export interface TableProtection {
   /** Removal policy, which determines whether stack deletion deletes or retains the table. */
@@ -34,6 +26,8 @@ export function tableProps({ removalPolicy, deletionProtection, pointInTimeRecov
     encryption: TableEncryption.AWS_MANAGED,
     pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: pointInTimeRecovery },
     deletionProtection,
-    removalPolicy: tableRetention(removalPolicy, deletionProtection),
+    // With deletion protection, a rollback of the creation also retains the table, because a rejected deletion would make
+    // the rollback fail. The generated name never conflicts with later deployments.
+    removalPolicy: deletionProtection ? removalPolicy : retainedOnceUsed(removalPolicy),
   };
 }

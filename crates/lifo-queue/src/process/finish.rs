@@ -28,7 +28,7 @@ pub(super) enum TurnEnd {
     LeaseLost,
     /// The queue was paused.
     Paused,
-    /// A store request failed: an index read, the release or the write of a pause.
+    /// A store request failed: an index read or the release.
     Failed(StoreError),
 }
 

@@ -1,11 +1,16 @@
 //! Checks the take of a task, and the end of its lease.
 
+use std::time::Duration;
+
 use lifo_queue::store::memory::Record;
 use lifo_queue::task::{TaskId, TaskStatus};
 use lifo_queue::time::Millis;
 
 use super::{Ledger, Process};
 use crate::cloud::settings::PATIENCE;
+
+/// Maximum time between sending a take request and its execution.
+const SLOWEST_TAKE: Duration = Duration::from_secs(13);
 
 #[derive(Clone, Debug)]
 pub(super) struct Take {
@@ -48,7 +53,7 @@ impl Ledger {
         if before.not_before.is_some_and(|from| from > now.plus(skew)) {
             return Some("taken before it is due");
         }
-        if before.ttl.is_expired(now.minus(skew + self.slowest_take())) {
+        if before.ttl.is_expired(now.minus(skew + SLOWEST_TAKE)) {
             return Some("taken though expired");
         }
         if self.is_over_the_limit(now, id) {
@@ -69,11 +74,6 @@ impl Ledger {
             other.group() == id.group() && **until > now.plus(self.settings.skew)
         });
         limit.is_some_and(|limit| live.count() > usize::from(limit.get()))
-    }
-
-    /// Returns the maximum time between sending a take request and its execution.
-    fn slowest_take(&self) -> std::time::Duration {
-        std::time::Duration::from_secs(13)
     }
 
     pub(super) fn not_its_own(&self, process: &Process, before: &Record) -> bool {
