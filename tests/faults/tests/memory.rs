@@ -1,4 +1,4 @@
-//! Fault schedules on the in-memory store. A failing seed can be replayed exactly.
+//! Fault schedules on the in-memory store. A failing seed can be replayed, almost always exactly.
 
 use faults::suite::{ENDINGS, Store, play, replay, run};
 use simulator::fault::Fault;
