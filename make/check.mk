@@ -1,13 +1,14 @@
 ##@ Check
 
 .PHONY: test
-# The end-to-end tests mostly wait, so they run concurrently with the others, in their own process group. Ctrl-C ends both. Everything is
-# compiled first. -o prevents the two makes from rebuilding the functions, because each would move the other's binaries.
+# The Python tests, most of which are end to end, run concurrently with the Rust tests, in their own process group, and
+# then the infrastructure tests. Ctrl-C ends both groups. Everything is compiled first. -o prevents the two makes from
+# rebuilding the functions, because each would move the other's binaries.
 BUILT := -o synth-local -o build-local -o build-freshq
 test: synth-local build-freshq ## run every test: Rust, infrastructure, Python and end to end
-	@set -m; mkdir -p .local; $(MAKE) $(BUILT) test-python >.local/test-python.log 2>&1 & python=$$!; \
+	@set -m; mkdir -p .local; $(MAKE) --keep-going $(BUILT) test-python test-infra >.local/test-python.log 2>&1 & python=$$!; \
 	  trap 'kill -INT -- -$$python' INT TERM; status=0; \
-	  $(MAKE) $(BUILT) test-rust test-infra || status=$$?; \
+	  $(MAKE) $(BUILT) test-rust || status=$$?; \
 	  wait $$python || status=$$?; cat .local/test-python.log; exit $$status
 
 .PHONY: test-rust
