@@ -58,7 +58,7 @@ faults::parts! {
 
 #[test]
 fn agent_schedules_on_the_embedded_dynamodb() {
-    run(10_000..10_025, Store::Embedded);
+    run(10_000..10_012, Store::Embedded);
 }
 
 #[test]
