@@ -101,9 +101,7 @@ class Emulator:
         shutil.rmtree(self.directory / "tmp", ignore_errors=True)
 
 
-def start(
-    directory: Path, enforced: bool = False, schedules: bool = True, inserts: tuple[str, float] | None = None
-) -> Emulator:
+def start(directory: Path, enforced: bool = False, schedules: bool = True) -> Emulator:
     """Starts the emulator on a free port of 127.0.0.1 and waits until it responds.
 
     `directory` doesn't have to exist. The emulator writes its log (``ministack.log``) and temporary files there. The
@@ -114,9 +112,6 @@ def start(
     trust only the emulator's certificate.
 
     Without `schedules`, no schedule fires, and tests invoke the scheduled functions themselves.
-
-    `inserts` is a prefix of table names and the maximum number of new tasks per second in each of these tables; see
-    `local.throttling`.
     """
     if not (Path(sys.executable).parent / "ministack").exists():
         raise EmulatorError("ministack is not installed in this environment: run `make setup`")
@@ -144,8 +139,6 @@ def start(
     }
     if not schedules:
         environment["FRESHQ_SCHEDULES"] = "off"
-    if inserts:
-        environment["FRESHQ_INSERTS"] = f"{inserts[0]}:{inserts[1]}"
     if enforced:
         decisions = (directory / _DECISIONS).resolve()
         decisions.write_text("")
@@ -172,7 +165,7 @@ def start(
         emulator.stop()
         # Another process can take the port between its selection and its use.
         if isinstance(error, EmulatorError) and "already in use" in str(error):
-            return start(directory, enforced, schedules, inserts)
+            return start(directory, enforced, schedules)
         raise
     return emulator
 

@@ -66,6 +66,11 @@ class DeployedQueue(DeployedStack):
             if failed := response.get("Failed"):
                 raise RuntimeError(f"the ingest queue rejected {failed[0]}")
 
+    def limit_inserts(self, per_second: int) -> None:
+        """Limits the inserts of tasks; see `local.throttling`."""
+        throughput = {"MaxWriteRequestUnits": per_second}
+        self.client("dynamodb").update_table(TableName=self.table, OnDemandThroughput=throughput)
+
     def count(self, status: str) -> int:
         """The number of tasks in a status, counted in the index."""
         return sum(page["Count"] for page in self._in_index(status, Select="COUNT"))

@@ -96,11 +96,9 @@ def main() -> None:
     saved_queries.install()
     cloud_control.install()
     asynchronous.install()
+    throttling.install()
     if os.environ.get("FRESHQ_SCHEDULES") == "off":
         scheduler.start_scheduler = lambda: None
-    if limit := os.environ.get("FRESHQ_INSERTS"):
-        tables, per_second = limit.split(":")
-        throttling.install(tables, float(per_second))
     if decisions := os.environ.get("FRESHQ_IAM_DECISIONS"):
         iam_emulator.install(decisions)
     app.app = without_web_pages(app.app)  # type: ignore[assignment]

@@ -27,8 +27,6 @@ AGENTS_STACK = "AgentQueue-dev"
 LONGEST = ("smoke", "storm", "surplus", "schedules", "drain", "operate", "runbook", "runbook_platform", "two_processors", "ingest", "outage", "telemetry")
 #: Index lag setting for the local AWS, which has no lag. The deployed setting would add two seconds to each turn.
 INDEX_LAG_MS = 200
-#: Inserts per second into the table of `test_storm.py`: the rate that the local AWS sustains while other tests run.
-STORM_INSERTS = ("Storm-", 60)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -66,7 +64,7 @@ def local_aws(worker_id: str) -> Iterator[Emulator]:
     """
     enforced = os.environ.get("FRESHQ_IAM") != "0"
     directory = STATE / "e2e" / worker_id
-    with emulator.start(directory, enforced, schedules=False, inserts=STORM_INSERTS) as running:
+    with emulator.start(directory, enforced, schedules=False) as running:
         yield running
         if enforced:
             decided = Decisions(running.decisions, since_start=True).since()
