@@ -120,11 +120,13 @@ def test_every_task_is_created_or_shed_during_an_overload(queue: DeployedQueue) 
     wait_until(all_counted, 240, "the end of every task", every=1)
 
     created = queue.statuses().keys() & set(sent)
-    shed = [message.json()["taskId"] for message in shed_queue.messages()]
+    # A message of the shed queue can be there twice: if SQS's response to SendMessageBatch is lost, the client repeats it.
+    shed = {message.json()["taskId"] for message in shed_queue.messages()}
     print(f"{len(sent)} sent = {len(created)} created + {len(shed)} shed; {returned()} messages returned to SQS")
     assert created, "nothing was admitted"
-    assert len(created) + len(shed) == len(sent)
-    assert created | set(shed) == set(sent)
+    assert created | shed == set(sent)
+    logged = [line.get("message", "") for line in queue.log_messages("ingest-tasks", began)]
+    assert not created & shed or any("SQS redelivers" in message for message in logged)
 
 
 def test_tasks_sent_after_a_burst_start_before_its_remaining_tasks(queue: DeployedQueue) -> None:
