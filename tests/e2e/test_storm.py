@@ -125,8 +125,7 @@ def test_every_task_is_created_or_shed_during_an_overload(queue: DeployedQueue) 
     print(f"{len(sent)} sent = {len(created)} created + {len(shed)} shed; {returned()} messages returned to SQS")
     assert created, "nothing was admitted"
     assert created | shed == set(sent)
-    logged = [line.get("message", "") for line in queue.log_messages("ingest-tasks", began)]
-    assert not created & shed or any("SQS redelivers" in message for message in logged)
+    assert not created & shed
 
 
 def test_tasks_sent_after_a_burst_start_before_its_remaining_tasks(queue: DeployedQueue) -> None:
