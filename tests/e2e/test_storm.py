@@ -53,6 +53,8 @@ MESSAGES, TASKS_EACH = 400, 5
 MOST_HELD = 100
 #: Admission sheds tasks if more than 20 arrive per second, which even a machine under load receives from SQS.
 ADMISSION = {"factor": 1, "mostHeld": MOST_HELD}
+#: Errors after which SQS redelivers a message whose shed tasks were perhaps sent already, so that they can be created.
+REDELIVERED = ("messages not deleted", "deadline reached before", "shed tasks not sent to their queue")
 #: The number of messages in the burst, and of tasks in each. The table needs 14 minutes for all tasks, longer than the
 #: test waits. A machine under load receives so few messages again and again, and still the ones behind them.
 BURST, BURST_EACH = 200, 250
@@ -125,7 +127,9 @@ def test_every_task_is_created_or_shed_during_an_overload(queue: DeployedQueue) 
     print(f"{len(sent)} sent = {len(created)} created + {len(shed)} shed; {returned()} messages returned to SQS")
     assert created, "nothing was admitted"
     assert created | shed == set(sent)
-    assert not created & shed
+    errors = [line["message"] for line in queue.log_messages("ingest-tasks", began) if line.get("level") == "ERROR"]
+    print(errors)
+    assert not created & shed or any(error.startswith(REDELIVERED) for error in errors)
 
 
 def test_tasks_sent_after_a_burst_start_before_its_remaining_tasks(queue: DeployedQueue) -> None:
